@@ -1,13 +1,15 @@
 /** Drafts that are evaluated alongside the live configuration: what each would decide differently. The path may name one. */
+
 import type { Resource } from '../../../words/client/kinds.js'
 import { useMore } from '../data/asking/more.js'
 import { go, hrefTo } from '../data/location.js'
 import { Link } from '../kit/link.js'
 import { type Column, Table } from '../kit/tables/table.js'
 import { Time } from '../kit/time.js'
+import { Listing } from '../parts/listing.js'
 import { onDemand } from '../parts/on-demand.js'
 import type { PageProps } from '../parts/page.js'
-import { Answered, Empty } from '../parts/states.js'
+import { Empty } from '../parts/states.js'
 import { ChallengerState, draftedParts, nameOfChallenger } from './challengers/name-and-state.js'
 import { Progress } from './challengers/progress.js'
 
@@ -41,25 +43,18 @@ function ChallengerList() {
   return (
     <div class="stack">
       <h1>Challengers</h1>
-      <Answered answer={challengers}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Challengers, newest first"
-              rows={entries}
-              columns={columns}
-              keyOf={({ id }) => id}
-              onOpen={({ id }) => go(hrefTo(['challengers', id]))}
-              empty={<NoChallengers />}
-            />
-            {hasMore && (
-              <button type="button" class="start" onClick={() => void challengers.more()}>
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={challengers}>
+        {(entries) => (
+          <Table
+            label="Challengers, newest first"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => go(hrefTo(['challengers', id]))}
+            empty={<NoChallengers />}
+          />
         )}
-      </Answered>
+      </Listing>
     </div>
   )
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Client } from '../../../words/client/client.js'
 import type { Change } from '../../../words/shape/decisions/change-schema.js'
-import { firstOf, type Page, useAnswer } from '../data/asking/api.js'
+import { firstOf, useAnswer } from '../data/asking/api.js'
 import { useMore } from '../data/asking/more.js'
 import { openEntry, parameter, setParameters } from '../data/location.js'
 import { keyOfChange, type ListedChange, listedChanges } from '../data/resources/promotions.js'
@@ -15,8 +15,9 @@ import { ChoiceField, TextField } from '../kit/forms/fields.js'
 import { type Column, Table } from '../kit/tables/table.js'
 import { Time } from '../kit/time.js'
 import { fieldSummary, rulesText } from '../parts/difference.js'
+import { Listing } from '../parts/listing.js'
 import { Name } from '../parts/name.js'
-import { Answered, Empty } from '../parts/states.js'
+import { Empty } from '../parts/states.js'
 import { ChangeDrawer } from './changes/change-drawer.js'
 
 const ranges = [
@@ -42,9 +43,7 @@ export function Changes() {
     <div class="stack">
       <h1>{id === '' ? 'Changes' : `Changes of ${nameOf(id).text}`}</h1>
       <Filters authors={authors.data ?? []} />
-      <Answered answer={answer}>
-        {(page) => <Listed page={page} onMore={answer.more} isLoading={answer.isLoading} />}
-      </Answered>
+      <Listing answer={answer}>{(entries) => <Entries entries={entries} />}</Listing>
     </div>
   )
 }
@@ -191,13 +190,7 @@ const columns: readonly Column<ListedChange>[] = [
   { title: 'From', cell: cut(({ client_address, source }) => client_address ?? source) },
 ]
 
-interface ListedProps {
-  readonly page: Page<Change>
-  readonly isLoading: boolean
-  readonly onMore: () => void
-}
-
-function Listed({ page: { entries, hasMore }, isLoading, onMore }: ListedProps) {
+function Entries({ entries }: { readonly entries: readonly Change[] }) {
   const opened = parameter('open')
   const listed = useMemo(() => listedChanges(entries), [entries])
   // A change that a promotion caused can be opened by itself.
@@ -217,11 +210,6 @@ function Listed({ page: { entries, hasMore }, isLoading, onMore }: ListedProps) 
           </Empty>
         }
       />
-      {hasMore && (
-        <Button onClick={onMore} isDisabled={isLoading}>
-          Show more
-        </Button>
-      )}
       {change !== undefined && (
         <ChangeDrawer
           key={opened}

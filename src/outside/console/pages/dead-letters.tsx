@@ -1,13 +1,15 @@
 /** Dead letters, and why they were set aside: by reason, and one by one. They can be mended and sent again, or dropped. */
 import { useSignal } from '@preact/signals'
 import type { DeadLetter, DeadLetterGroups } from '../../../words/shape/dead-letter.js'
-import { api, firstOf, useAnswer, useStream } from '../data/asking/api.js'
+import { api, useAnswer, useStream } from '../data/asking/api.js'
+import { useMore } from '../data/asking/more.js'
 import { sleep } from '../data/clock.js'
 import { openEntry, parameter, setParameters } from '../data/location.js'
 import { bytes, number } from '../data/texts/format.js'
 import { Choices } from '../kit/choices.js'
 import { type Column, Table } from '../kit/tables/table.js'
 import { Time } from '../kit/time.js'
+import { Listing } from '../parts/listing.js'
 import { Name } from '../parts/name.js'
 import { Answered, Empty } from '../parts/states.js'
 import { ChangeMany } from './dead-letters/change-many.js'
@@ -20,8 +22,7 @@ export function DeadLetters() {
   const selection = selected()
   const key = JSON.stringify(selection)
   const groups = useAnswer([key], (client) => client.deadLetters.groups(selection))
-  const count = Number(parameter('count')) || step
-  const letters = useAnswer([key, count], (client) => firstOf(client.deadLetters.list(selection), count))
+  const letters = useMore([key], (client) => client.deadLetters.list(selection), step, { inUrl: 'count' })
   const again = (): void => {
     groups.again()
     letters.again()
@@ -47,8 +48,8 @@ export function DeadLetters() {
           </>
         )}
       </Answered>
-      <Answered answer={letters}>
-        {({ entries, hasMore }) =>
+      <Listing answer={letters}>
+        {(entries) =>
           entries.length > 0 && (
             <section class="stack" aria-label="Letters">
               <h2>{isOneKind(selection) ? 'Letters of this kind' : 'Letters, newest first'}</h2>
@@ -60,17 +61,10 @@ export function DeadLetters() {
                 opened={opened}
                 onOpen={({ id }) => openEntry(id)}
               />
-              {hasMore && (
-                <div class="row">
-                  <button type="button" onClick={() => setParameters({ count: count + step })}>
-                    Show more
-                  </button>
-                </div>
-              )}
             </section>
           )
         }
-      </Answered>
+      </Listing>
       {opened !== '' && (
         <LetterDrawer
           key={opened}

@@ -1,19 +1,21 @@
 /** Where events go: what each destination does, why, and what to do about it. The path may name one of them. */
+
 import type { Client } from '../../../words/client/client.js'
 import type { DestinationStatus } from '../../../words/shape/delivery-status.js'
 import { may } from '../data/access/session.js'
-import { firstOf, useAnswer } from '../data/asking/api.js'
-import { go, hrefTo, parameter, setParameters } from '../data/location.js'
+import { useMore } from '../data/asking/more.js'
+import { go, hrefTo } from '../data/location.js'
 import { bytes, number, shortNumber } from '../data/texts/format.js'
 import { Link } from '../kit/link.js'
 import { Sentence } from '../kit/sentence.js'
 import { type Column, Table } from '../kit/tables/table.js'
 import { Time } from '../kit/time.js'
 import { byTrouble, DestinationState } from '../parts/destination-state.js'
+import { Listing } from '../parts/listing.js'
 import { onDemand } from '../parts/on-demand.js'
 import { OperatorActions } from '../parts/operator-actions.js'
 import type { PageProps } from '../parts/page.js'
-import { Answered, Empty } from '../parts/states.js'
+import { Empty } from '../parts/states.js'
 import { OneDestination } from './destinations/one.js'
 
 const NewDestination = onDemand(async () => (await import('./destinations/new/flow.js')).NewDestination)
@@ -99,8 +101,7 @@ function cost({ billing }: DestinationStatus['status']): string {
 }
 
 function All() {
-  const count = Number(parameter('count')) || step
-  const answer = useAnswer([count], (api) => firstOf(statusesOf(api), count), { everyMs: askEveryMs })
+  const answer = useMore([], statusesOf, step, { inUrl: 'count', everyMs: askEveryMs })
   return (
     <div class="stack">
       <div class="row apart">
@@ -111,28 +112,23 @@ function All() {
           </Link>
         )}
       </div>
-      <Answered answer={answer}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Destinations, the worst first"
-              rows={entries.toSorted((a, b) => byTrouble(a.status, b.status))}
-              columns={columns}
-              keyOf={({ destination_id }) => destination_id}
-              onOpen={({ destination_id }) => go(hrefTo(['destinations', destination_id]))}
-              empty={<None />}
-            />
-            {hasMore && (
-              <p class="row">
-                <span class="quiet">The newest {number(entries.length)} are shown, the worst first.</span>
-                <button type="button" onClick={() => setParameters({ count: count + step })}>
-                  Show more
-                </button>
-              </p>
-            )}
-          </>
+      <Listing
+        answer={answer}
+        note={({ length }) => (
+          <span class="quiet">The newest {number(length)} are shown, the worst first.</span>
         )}
-      </Answered>
+      >
+        {(entries) => (
+          <Table
+            label="Destinations, the worst first"
+            rows={entries.toSorted((a, b) => byTrouble(a.status, b.status))}
+            columns={columns}
+            keyOf={({ destination_id }) => destination_id}
+            onOpen={({ destination_id }) => go(hrefTo(['destinations', destination_id]))}
+            empty={<None />}
+          />
+        )}
+      </Listing>
     </div>
   )
 }

@@ -1,15 +1,17 @@
 /** Which events go where: sources with their fields and filters, and what they make. The path may name a subscription. */
+
 import type { Resource } from '../../../words/client/kinds.js'
 import { may } from '../data/access/session.js'
-import { firstOf, useAnswer } from '../data/asking/api.js'
-import { go, hrefTo, parameter, setParameters } from '../data/location.js'
+import { useMore } from '../data/asking/more.js'
+import { go, hrefTo } from '../data/location.js'
 import { Link } from '../kit/link.js'
 import { type Column, Table } from '../kit/tables/table.js'
 import { Time } from '../kit/time.js'
+import { Listing } from '../parts/listing.js'
 import { Name } from '../parts/name.js'
 import { onDemand } from '../parts/on-demand.js'
 import type { PageProps } from '../parts/page.js'
-import { Answered, Empty } from '../parts/states.js'
+import { Empty } from '../parts/states.js'
 import { OneSubscription } from './subscriptions/one.js'
 
 type Subscription = Resource<'eventSubscription'>
@@ -74,8 +76,7 @@ const Sources = ({ sources }: Pick<Subscription, 'sources'>) => (
 )
 
 function All() {
-  const count = Number(parameter('count')) || step
-  const answer = useAnswer([count], (api) => firstOf(api.eventSubscription.list(), count))
+  const answer = useMore([], (client) => client.eventSubscription.list(), step, { inUrl: 'count' })
   return (
     <div class="stack">
       <div class="row apart">
@@ -86,27 +87,18 @@ function All() {
           </Link>
         )}
       </div>
-      <Answered answer={answer}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Subscriptions, newest first"
-              rows={entries}
-              columns={columns}
-              keyOf={({ id }) => id}
-              onOpen={({ id }) => go(hrefTo(['subscriptions', id]))}
-              empty={<None />}
-            />
-            {hasMore && (
-              <div class="row">
-                <button type="button" onClick={() => setParameters({ count: count + step })}>
-                  Show more
-                </button>
-              </div>
-            )}
-          </>
+      <Listing answer={answer}>
+        {(entries) => (
+          <Table
+            label="Subscriptions, newest first"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => go(hrefTo(['subscriptions', id]))}
+            empty={<None />}
+          />
         )}
-      </Answered>
+      </Listing>
     </div>
   )
 }

@@ -1,6 +1,8 @@
 /** Long lists: the first entries, and more of them on demand. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Client } from '../../../../words/client/client.js'
+import { every } from '../clock.js'
+import { parameter, setParameters } from '../location.js'
 import { api } from './api.js'
 import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
 
@@ -26,6 +28,7 @@ export function useSteps<Data>(
   keys: readonly unknown[],
   open: (client: Client) => Steps<Data>,
   step: number,
+  first = step,
 ): Asked<Data> & { more(): Promise<void> } {
   const openNow = useRef(open)
   openNow.current = open
@@ -41,7 +44,7 @@ export function useSteps<Data>(
     void mine.ask(() => begun.read(count), { isOther })
   }
   useEffect(() => {
-    begin(question, step, true)
+    begin(question, first, true)
     return () => question.drop()
   }, keys)
   const more = async (): Promise<void> => {
@@ -56,13 +59,38 @@ export function useSteps<Data>(
   return { ...question.answer.value, again: question.again, question, more }
 }
 
+/** The entries of a list that are read so far, and how more of them are. */
+export type AskedList<Entry> = Asked<Listed<Entry>> & { more(): Promise<void> }
+
+interface MoreOptions {
+  /** The parameter of the URL that keeps how many are shown. */
+  readonly inUrl?: string
+  /** Reads them again after so long, while the page is visible. */
+  readonly everyMs?: number
+}
+
 /** Entries of a list in steps. */
-export const useMore = <Entry>(
+export function useMore<Entry>(
   keys: readonly unknown[],
   list: (client: Client) => AsyncIterable<Entry>,
   step: number,
-): Asked<Listed<Entry>> & { more(): Promise<void> } =>
-  useSteps(keys, (client) => new Reading(list(client)), step)
+  { inUrl, everyMs }: MoreOptions = {},
+): AskedList<Entry> {
+  const first = (inUrl !== undefined && Number(parameter(inUrl))) || step
+  const asked = useSteps(keys, (client) => new Reading(list(client)), step, first)
+  const { again } = asked.question
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = every(everyMs, again)
+    return () => timer.stop()
+  }, [everyMs, again])
+  if (inUrl === undefined) return asked
+  const more = (): Promise<void> => {
+    setParameters({ [inUrl]: first + step })
+    return asked.more()
+  }
+  return { ...asked, more }
+}
 
 class Reading<Entry> implements Steps<Listed<Entry>> {
   readonly #iterator: AsyncIterator<Entry>

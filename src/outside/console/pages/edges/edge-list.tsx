@@ -3,15 +3,16 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Client } from '../../../../words/client/client.js'
 import { may } from '../../data/access/session.js'
-import { firstOf, useAnswer } from '../../data/asking/api.js'
+import { useMore } from '../../data/asking/more.js'
 import { after } from '../../data/clock.js'
 import { go, hrefTo, parameter, setParameters } from '../../data/location.js'
-import { type Edge, type EdgePage, edgeFilter, isHttps, isTcp } from '../../data/resources/edges.js'
+import { type Edge, edgeFilter, isHttps, isTcp } from '../../data/resources/edges.js'
 import { number } from '../../data/texts/format.js'
 import { Choices, choiceIn } from '../../kit/choices.js'
 import { Link } from '../../kit/link.js'
 import { type Column, Table } from '../../kit/tables/table.js'
-import { Answered, Empty, WaitsInLine } from '../../parts/states.js'
+import { Listing } from '../../parts/listing.js'
+import { Empty, WaitsInLine } from '../../parts/states.js'
 import { type CountsOfEdges, useEdgeCounts } from './edge-counts.js'
 
 const kinds = [
@@ -28,8 +29,7 @@ const searchAfterMs = 300
 export function EdgeList() {
   const text = parameter('q')
   const kind = choiceIn('kind', kinds)
-  const count = useSignal(pageLength)
-  const edges = useAnswer([text, kind, count.value], (client) => edgesOf(client, text, kind, count.value))
+  const edges = useMore([text, kind], (client) => edgesOf(client, text, kind), pageLength)
   const { counts, isWaiting } = useEdgeCounts(edges.data?.entries.map(({ id }) => id))
   return (
     <div class="stack">
@@ -45,46 +45,41 @@ export function EdgeList() {
         <SearchField />
         <Choices label="Kind" name="kind" choices={kinds} />
       </div>
-      <Answered answer={edges}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Edges"
-              rows={busiestFirst(entries, counts)}
-              columns={columnsOf(counts, isWaiting)}
-              keyOf={({ id }) => id}
-              onOpen={({ id }) => go(hrefTo(['edges', id]))}
-              empty={<NoEdges isSearch={text !== ''} />}
-            />
-            {hasMore && (
-              <button
-                type="button"
-                class="start"
-                onClick={() => {
-                  count.value += pageLength
-                }}
-              >
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={edges}>
+        {(entries) => (
+          <Table
+            label="Edges"
+            rows={busiestFirst(entries, counts)}
+            columns={columnsOf(counts, isWaiting)}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => go(hrefTo(['edges', id]))}
+            empty={<NoEdges isSearch={text !== ''} />}
+          />
         )}
-      </Answered>
+      </Listing>
     </div>
   )
 }
 
-/** Both lists are sorted by age; a part of each is shown, until there are no more. */
-async function edgesOf(client: Client, text: string, kind: string, count: number): Promise<EdgePage> {
+/** Both lists have the newest first, and so has the one that is made of them. */
+async function* edgesOf(client: Client, text: string, kind: string): AsyncGenerator<Edge, void, undefined> {
   const filter = edgeFilter(text)
-  const options = { limit: Math.min(100, count + 1), ...(filter === '' ? {} : { filter }) }
-  const [tcp, https] = await Promise.all([
-    kind === 'https' ? undefined : firstOf<Edge>(client.tcpEdge.list(options), count),
-    kind === 'tcp' ? undefined : firstOf<Edge>(client.httpsEdge.list(options), count),
-  ])
-  return {
-    entries: [...(tcp?.entries ?? []), ...(https?.entries ?? [])],
-    hasMore: (tcp?.hasMore ?? false) || (https?.hasMore ?? false),
+  const options = { limit: pageLength, ...(filter === '' ? {} : { filter }) }
+  const lists: AsyncIterable<Edge>[] = [
+    ...(kind === 'https' ? [] : [client.tcpEdge.list(options)]),
+    ...(kind === 'tcp' ? [] : [client.httpsEdge.list(options)]),
+  ]
+  const iterators = lists.map((list) => list[Symbol.asyncIterator]())
+  const next = iterators.map((iterator) => iterator.next())
+  for (;;) {
+    const firsts = await Promise.all(next)
+    let newest: { readonly edge: Edge; readonly index: number } | undefined
+    for (const [index, { done, value }] of firsts.entries())
+      if (done !== true && (newest === undefined || value.created_at > newest.edge.created_at))
+        newest = { edge: value, index }
+    if (newest === undefined) return
+    yield newest.edge
+    next[newest.index] = iterators[newest.index]!.next()
   }
 }
 

@@ -1,4 +1,5 @@
 /** The entries of an IP list, and those that contain an address. */
+
 import type { Resource } from '../../../../words/client/kinds.js'
 import type { IpListEntry } from '../../../../words/shape/ip-lists/ip-list-entries.js'
 import { useMore } from '../../data/asking/more.js'
@@ -6,7 +7,8 @@ import { parameter } from '../../data/location.js'
 import { type Column, Table } from '../../kit/tables/table.js'
 import { Time } from '../../kit/time.js'
 import { CoversField } from '../../parts/forms/covers-field.js'
-import { Answered, Empty } from '../../parts/states.js'
+import { Listing } from '../../parts/listing.js'
+import { Empty } from '../../parts/states.js'
 
 const columns: readonly Column<IpListEntry>[] = [
   { title: 'Range', isMain: true, cell: ({ cidr }) => <span class="mono">{cidr}</span> },
@@ -37,24 +39,17 @@ export function Entries({ list: { id, entries: count, updated_at } }: { readonly
           />
         )}
       </div>
-      <Answered answer={entries}>
-        {(listed) => (
-          <>
-            <Table
-              label="Entries in their order"
-              rows={listed.entries}
-              columns={columns}
-              keyOf={({ cidr, comment }) => `${cidr} ${comment}`}
-              empty={<NoEntries covers={covers} />}
-            />
-            {listed.hasMore && (
-              <button type="button" class="start" onClick={() => void entries.more()}>
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={entries}>
+        {(found) => (
+          <Table
+            label="Entries in their order"
+            rows={found}
+            columns={columns}
+            keyOf={({ cidr, comment }) => `${cidr} ${comment}`}
+            empty={<NoEntries covers={covers} />}
+          />
         )}
-      </Answered>
+      </Listing>
     </section>
   )
 }

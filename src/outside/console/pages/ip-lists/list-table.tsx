@@ -1,4 +1,5 @@
 /** All IP lists: category, size, and whether their sources can be fetched. */
+
 import type { Resource } from '../../../../words/client/kinds.js'
 import { may } from '../../data/access/session.js'
 import { useMore } from '../../data/asking/more.js'
@@ -7,7 +8,8 @@ import { number } from '../../data/texts/format.js'
 import { Link } from '../../kit/link.js'
 import { type Column, Table } from '../../kit/tables/table.js'
 import { Time } from '../../kit/time.js'
-import { Answered, Empty } from '../../parts/states.js'
+import { Listing } from '../../parts/listing.js'
+import { Empty } from '../../parts/states.js'
 import { SourceState } from './list-source.js'
 
 type List = Resource<'ipList'>
@@ -47,25 +49,18 @@ export function ListTable() {
           </Link>
         )}
       </div>
-      <Answered answer={lists}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="IP lists, newest first"
-              rows={entries}
-              columns={columns}
-              keyOf={({ id }) => id}
-              onOpen={({ id }) => go(hrefTo(['ip-lists', id]))}
-              empty={<NoLists />}
-            />
-            {hasMore && (
-              <button type="button" class="start" onClick={() => void lists.more()}>
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={lists}>
+        {(entries) => (
+          <Table
+            label="IP lists, newest first"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => go(hrefTo(['ip-lists', id]))}
+            empty={<NoLists />}
+          />
         )}
-      </Answered>
+      </Listing>
     </div>
   )
 }

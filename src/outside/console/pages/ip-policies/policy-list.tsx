@@ -1,4 +1,5 @@
 /** All IP policies with their numbers, and the rules of any of them that cover an address. */
+
 import type { Client } from '../../../../words/client/client.js'
 import type { Resource } from '../../../../words/client/kinds.js'
 import type { IpPolicyCount } from '../../../../words/shape/ip-policy-rules.js'
@@ -13,9 +14,10 @@ import { BeginButton, EditButton } from '../../parts/edit-button.js'
 import { CoversField } from '../../parts/forms/covers-field.js'
 import type { FormField } from '../../parts/forms/declared-field.js'
 import { DeclaredForm } from '../../parts/forms/declared-form.js'
+import { Listing } from '../../parts/listing.js'
 import { Name } from '../../parts/name.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
-import { Answered, Command, Empty } from '../../parts/states.js'
+import { Command, Empty } from '../../parts/states.js'
 import { ActionWord, StateWord } from '../../parts/words.js'
 import { WhoAllows } from './address-check.js'
 import { AddRule } from './rule-forms.js'
@@ -52,25 +54,18 @@ export function PolicyList() {
         />
       </div>
       {covers === '' ? (
-        <Answered answer={policies}>
-          {({ entries, hasMore }) => (
-            <>
-              <Table
-                label="IP policies"
-                rows={entries}
-                columns={columns}
-                keyOf={({ policy: { id } }) => id}
-                onOpen={({ policy: { id } }) => go(hrefTo(['ip-policies', id]))}
-                empty={<NoPolicies />}
-              />
-              {hasMore && (
-                <button type="button" class="start" onClick={() => void policies.more()}>
-                  More
-                </button>
-              )}
-            </>
+        <Listing answer={policies}>
+          {(entries) => (
+            <Table
+              label="IP policies"
+              rows={entries}
+              columns={columns}
+              keyOf={({ policy: { id } }) => id}
+              onOpen={({ policy: { id } }) => go(hrefTo(['ip-policies', id]))}
+              empty={<NoPolicies />}
+            />
           )}
-        </Answered>
+        </Listing>
       ) : (
         <Covering address={covers} />
       )}
@@ -151,25 +146,18 @@ function Covering({ address }: { readonly address: string }) {
         </h2>
         <EditButton onClick={() => setParameters({ add: address })}>Add a rule for it</EditButton>
       </div>
-      <Answered answer={rules}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Rules"
-              rows={entries}
-              columns={coveringColumns}
-              keyOf={({ id }) => id}
-              onOpen={({ id, ip_policy }) => go(hrefTo(['ip-policies', ip_policy.id], { rule: id }))}
-              empty={<Empty>No rule about a range covers it.</Empty>}
-            />
-            {hasMore && (
-              <button type="button" class="start" onClick={() => void rules.more()}>
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={rules}>
+        {(entries) => (
+          <Table
+            label="Rules"
+            rows={entries}
+            columns={coveringColumns}
+            keyOf={({ id }) => id}
+            onOpen={({ id, ip_policy }) => go(hrefTo(['ip-policies', ip_policy.id], { rule: id }))}
+            empty={<Empty>No rule about a range covers it.</Empty>}
+          />
         )}
-      </Answered>
+      </Listing>
       {!address.includes('/') && <WhoAllows address={address} />}
       <p class="quiet">
         In each place, an address is let in if an allow rule covers it and no deny rule does.{' '}

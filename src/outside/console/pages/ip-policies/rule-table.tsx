@@ -1,4 +1,5 @@
 /** The rules of one policy, with what each blocked. */
+
 import { useMemo } from 'preact/hooks'
 import type { UsedRule } from '../../../../words/client/rules.js'
 import { useMore } from '../../data/asking/more.js'
@@ -8,8 +9,9 @@ import { Choices, choiceIn } from '../../kit/choices.js'
 import { Link } from '../../kit/link.js'
 import { type Column, Table } from '../../kit/tables/table.js'
 import { Time } from '../../kit/time.js'
+import { Listing } from '../../parts/listing.js'
 import { RuleSubject } from '../../parts/rule-subject.js'
-import { Answered, Empty } from '../../parts/states.js'
+import { Empty } from '../../parts/states.js'
 import { ActionWord, UnenforcedWord } from '../../parts/words.js'
 
 const periods = [
@@ -108,26 +110,19 @@ export function RuleTable({ policyId, version }: RuleTableProps) {
         <Choices label="Action" name="action" choices={actions} />
         <Choices label="Counts of the last" name="period" choices={periods} />
       </div>
-      <Answered answer={rules}>
-        {({ entries, hasMore }) => (
-          <>
-            <Table
-              label="Rules"
-              rows={entries}
-              columns={columns}
-              keyOf={({ id }) => id}
-              onOpen={({ id }) => setParameters({ rule: id })}
-              opened={parameter('rule')}
-              empty={<NoRules isSearch={isSearch} />}
-            />
-            {hasMore && (
-              <button type="button" class="start" onClick={() => void rules.more()}>
-                More
-              </button>
-            )}
-          </>
+      <Listing answer={rules}>
+        {(entries) => (
+          <Table
+            label="Rules"
+            rows={entries}
+            columns={columns}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => setParameters({ rule: id })}
+            opened={parameter('rule')}
+            empty={<NoRules isSearch={isSearch} />}
+          />
         )}
-      </Answered>
+      </Listing>
       <p class="quiet">
         Blocked: records. Asked: questions of ingress nodes and proxies. Allow rules have no numbers, because
         no single one lets a client in.

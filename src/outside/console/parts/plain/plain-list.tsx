@@ -6,12 +6,12 @@ import { useSignal } from '@preact/signals'
 import { api, useAnswer } from '../../data/asking/api.js'
 import { useMore } from '../../data/asking/more.js'
 import { go, hrefTo } from '../../data/location.js'
-import { Button } from '../../kit/button.js'
 import { Link } from '../../kit/link.js'
 import { Table } from '../../kit/tables/table.js'
 import { BeginButton } from '../edit-button.js'
 import { DeclaredForm, type FormBody } from '../forms/declared-form.js'
 import { NewTokenDialog, showToken } from '../forms/new-token.js'
+import { Listing } from '../listing.js'
 import type { HeadedProps } from '../page.js'
 import { Answered, Empty } from '../states.js'
 import { PlainDrawer } from './plain-drawer.js'
@@ -59,8 +59,8 @@ export function PlainList<Entry extends { readonly id: string }, Beside>(
           }}
         />
       )}
-      <Answered answer={answer}>
-        {({ entries, hasMore }) => (
+      <Listing answer={answer}>
+        {(entries) => (
           <>
             <Table
               label={list.label}
@@ -72,7 +72,6 @@ export function PlainList<Entry extends { readonly id: string }, Beside>(
               empty={<Empty>{list.empty}</Empty>}
             />
             {list.note?.(beside)}
-            {hasMore && <Button onClick={answer.more}>Show more</Button>}
             {entries
               .filter(({ id }) => id === opened)
               .map((entry) => (
@@ -88,7 +87,7 @@ export function PlainList<Entry extends { readonly id: string }, Beside>(
               !entries.some(({ id }) => id === opened) && <Gone title={resource.title} id={opened} />}
           </>
         )}
-      </Answered>
+      </Listing>
       <NewTokenDialog />
     </div>
   )
