@@ -137,7 +137,7 @@ type DecidedBy = Explanation['decided_by']
 
 function deciderLines(decidedBy: DecidedBy): string[] {
   const { type, id, name, ip_policy_id, rule_id, cidr, added, last_change } = decidedBy
-  if (type === 'none') return ['Nothing said no.']
+  if (type === 'none') return ['Nothing refused it.']
   if (type === 'unserved') return ['decided by unserved: no edge of the account serves the name']
   const parts = [`${type} of ${id}`, name, cidr === null ? null : `deny ${cidr}`, rule_id, ip_policy_id]
   const changed =

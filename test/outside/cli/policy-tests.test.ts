@@ -92,7 +92,7 @@ t.test('One fails: exit code 1, the explanation in words, as JSON, as JUnit', as
   const inShadow = 'expected allow (if all were enforced: allow); it is allow (if all were enforced: deny)'
   t.match(
     stdout,
-    `${inShadow}\n        Nothing said no.\n        If everything were enforced, it would be denied by`,
+    `${inShadow}\n        Nothing refused it.\n        If everything were enforced, it would be denied by`,
   )
   t.match(stdout, /3 passed, 2 failed\n$/)
   t.notMatch(stdout, '\u0001', 'control characters do not reach a terminal')

@@ -68,7 +68,7 @@ t.test('a new edge: its names, the recipe with a key, the first request', inBrow
   t.ok(presses <= 9, `${presses} presses`)
   t.comment(`${((Date.now() - begun) / 1000).toFixed(1)} s to the first request`)
   await page.getByRole('button', { name: 'Why was it decided so?' }).click()
-  await page.getByRole('dialog').getByText('Nothing said no').waitFor()
+  await page.getByRole('dialog').getByText('Nothing refused it').waitFor()
   t.match((await me.api.httpsEdge.list().next()).value, {
     hostports: [`${host}:443`, `${host}:80`, `${host}:8443`],
   })

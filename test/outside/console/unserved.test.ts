@@ -44,7 +44,7 @@ t.test('names that no edge serves, in the console', inBrowser(), async (t) => {
     await visitor.see(`console/explain/${record_id}`)
     for (const name of ['As judged then', 'Now']) {
       const text = (await page.getByRole('region', { name, exact: true }).textContent()) ?? ''
-      t.match(text, /allow Nothing said no\./, name)
+      t.match(text, /allow Nothing refused it\./, name)
       t.match(text, proxyIsRefused, name)
       t.match(text, /Served asno edge serves it/, name)
     }
@@ -110,7 +110,7 @@ t.test('names that no edge serves, in the console', inBrowser(), async (t) => {
     await visitor.see(
       `console/explain?about=question&client=${client}&endpoint=${host}:443&type=http_request`,
     )
-    t.match(await verdict.textContent(), /allow Nothing said no\.$/)
+    t.match(await verdict.textContent(), /allow Nothing refused it\.$/)
     t.equal(await page.locator('.warning-line').count(), 0)
     t.equal(await servedAs.textContent(), `${host}:443`)
   })

@@ -139,7 +139,7 @@ t.test('policies', inBrowser(), async (t) => {
   await says(visitor, /deny by the traffic policy “mine”/)
   const before = loaded.paths.length
   await writePolicies(visitor, policies("conn.server_name.matches('^b[.]')"))
-  await says(visitor, /allow Nothing said no/)
+  await says(visitor, /allow Nothing refused it/)
   t.equal(loaded.paths.length, before + 1, 'the engine of patterns came with the first pattern')
   await writePolicies(visitor, policies("conn.server_name.matches('^(a')"))
   await page.getByRole('alert').filter({ hasText: 'RE2' }).waitFor()
@@ -228,7 +228,7 @@ tests:
   )
   await page.getByRole('button', { name: 'Show no method' }).click()
   t.equal(await field(visitor, 'Method').inputValue(), '', 'the test has no method, so the record gets none')
-  await says(visitor, /allow Nothing said no.*would be deny/)
+  await says(visitor, /allow Nothing refused it.*would be deny/)
   t.strictSame(visitor.complaints, [])
 })
 
@@ -246,7 +246,7 @@ t.test('a name that no edge serves, and a target that servers read differently',
   await field(visitor, 'May it make').selectOption('http_request')
   await field(visitor, 'Path').fill('/a//b')
   await field(visitor, 'Endpoint').fill('other.example.com:443')
-  await says(visitor, /allow Nothing said no\./)
+  await says(visitor, /allow Nothing refused it\./)
   t.match(await decision(visitor).textContent(), 'No edge of the file serves this name')
   await proxyIsRefused.waitFor()
   await field(visitor, 'Endpoint').fill('www.example.com:443')
@@ -254,7 +254,7 @@ t.test('a name that no edge serves, and a target that servers read differently',
   await says(visitor, /Servers read the path in \d ways, and the edge refuses such requests/)
   t.equal(await proxyIsRefused.count(), 0)
   await field(visitor, 'Path').fill('/a/b')
-  await says(visitor, /allow Nothing said no\./)
+  await says(visitor, /allow Nothing refused it\./)
   t.strictSame(visitor.complaints, [])
 })
 
@@ -282,7 +282,7 @@ tcp_edges:
   await field(visitor, 'Endpoint').fill('b.example.com:22')
   await says(visitor, /deny by the traffic policy “no proxies”/)
   await field(visitor, 'Client').fill('198.51.100.1')
-  await says(visitor, /allow Nothing said no/)
+  await says(visitor, /allow Nothing refused it/)
   t.strictSame(visitor.complaints, [])
 })
 

@@ -58,7 +58,7 @@ export const Unserved = ({ decision: { served, decision }, of }: UnservedProps) 
 
 export function Decider({ explanation }: { readonly explanation: Explained }) {
   const { type, id, name, ip_policy_id, rule_id, cidr } = explanation.decided_by
-  if (type === 'none') return <>Nothing said no.</>
+  if (type === 'none') return <>Nothing refused it.</>
   if (type === 'unserved') return <>because no edge of the account serves this name.</>
   if (type === 'traffic_policy')
     return (
