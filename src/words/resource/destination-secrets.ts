@@ -94,14 +94,16 @@ export function unsealedTarget(
   secret: string | undefined,
 ): UnsealedTarget {
   const declared = kindNamed(kind).options
-  if (auth === undefined) {
-    const secrets = secret === undefined ? {} : (JSON.parse(secret) as Secrets)
-    return { kind, address, options: declared === undefined ? {} : withSecrets(declared, options, secrets) }
+  const secrets = auth !== undefined || secret === undefined ? {} : (JSON.parse(secret) as Secrets)
+  const target = {
+    kind,
+    address,
+    options: declared === undefined ? {} : withSecrets(declared, options, secrets),
   }
-  const target = { kind, address, packing, options }
-  if (auth.role) return { ...target, auth: { role: { role_arn: auth.role.role_arn } } }
+  if (auth === undefined) return target
+  if (auth.role) return { ...target, packing, auth: { role: { role_arn: auth.role.role_arn } } }
   const { aws_access_key_id } = auth.creds!
-  return { ...target, auth: { creds: { aws_access_key_id, aws_secret_access_key: secret! } } }
+  return { ...target, packing, auth: { creds: { aws_access_key_id, aws_secret_access_key: secret! } } }
 }
 
 /** Does delivery need the unsealed secret? */
