@@ -1,7 +1,7 @@
 /** Edges and routes by their ids, whatever their kind. */
 import type { Client } from '../../../../words/client/client.js'
 import type { Resource } from '../../../../words/client/kinds.js'
-import { firstOf, type Page } from '../asking/api.js'
+import { firstOf } from '../asking/api.js'
 
 type TcpEdge = Resource<'tcpEdge'>
 export type HttpsEdge = Resource<'httpsEdge'>
@@ -91,6 +91,3 @@ export const edgeFilter = (text: string): string => {
   const has = (name: string): string => `lower(string(${name}))|contains(${quoted})`
   return `${has('hostports')} || ${has('description')} || ${has('id')}`
 }
-
-/** A page that also says which kind it lacks more of. */
-export type EdgePage = Page<Edge>
