@@ -19,6 +19,7 @@ import t from 'tap'
 import { otherNatsServers } from './harness/other-nats-servers.js'
 import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
+import { wings } from './harness/wings.js'
 
 /**
  * For a process with one file, and twice that for one with many: long enough for the slowest on a busy machine, and short
@@ -44,9 +45,10 @@ const longest = [
   ...['deliver/', 'demo/', 'api/'],
 ]
 
+const wing = new RegExp(`^(?:${Object.keys(wings).join('|')})/`)
+
 /** The path from its room on: rooms are known by their names, in whichever wing they are. */
-const inWing = (file: string): string =>
-  file.replace(/^(ground|delivery|words|judging|management|outside)\//, '')
+const inWing = (file: string): string => file.replace(wing, '')
 
 const rank = (file: string): number => {
   const at = longest.findIndex((beginning) => inWing(file).startsWith(beginning))

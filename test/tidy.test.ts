@@ -5,28 +5,7 @@ import t from 'tap'
 import ts from 'typescript'
 import { settingNames } from '../src/management/process/settings.js'
 import { Checks } from './harness/checks.js'
-
-/** A file imports from its own wing or one above, and of its own wing from its room or one to the left. */
-const wings: Readonly<Record<string, readonly string[]>> = {
-  ground: ['core', 'expr', 'nats', 'pki'],
-  delivery: ['wire', 'record', 'outgoing', 'ingest', 'books', 'nats-server', 'deliver'],
-  words: ['resource', 'event', 'view', 'shape', 'client'],
-  judging: ['evaluate', 'produce', 'pipeline', 'trial'],
-  management: [
-    'store',
-    'exchange',
-    'access',
-    'write',
-    'scheduled',
-    'decide',
-    'process',
-    'insight',
-    'operate',
-    'http',
-    'api',
-  ],
-  outside: ['emulator', 'demo', 'cli', 'console', 'playground', 'reference'],
-}
+import { wings } from './harness/wings.js'
 
 /** Beside the wings: the room where all meet, and the files next to it. */
 const besides = ['roles', '.']

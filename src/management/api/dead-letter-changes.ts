@@ -1,4 +1,5 @@
 /** `POST /dead_letters/…/resend`, `…/drop` and `DELETE`: dead letters are sent again, or dropped. */
+
 import type { FastifyInstance } from 'fastify'
 import { Type } from '../../ground/core/schema.js'
 import { deadLetterBatchSchema, editedRecordSchema } from '../../words/shape/dead-letter.js'
@@ -9,14 +10,13 @@ import { actionHandler } from '../http/write-handlers.js'
 import { type BatchVerb, changeLetters, resendLetter } from '../operate/dead-letter-answers.js'
 import {
   checkDestination,
-  deadLettersTag,
   deadLettersPath as path,
   selectingSchemas,
 } from '../operate/dead-letter-queries.js'
 import type { DeadLetterResender } from '../operate/dead-letter-resender.js'
 import { type DeadLetters, sightOf } from '../operate/dead-letters.js'
-
 import { letterAt } from './dead-letter-routes.js'
+import { deadLettersTag } from './parts/tags.js'
 
 const tag = deadLettersTag.name
 

@@ -1,4 +1,5 @@
 /** `GET /dead_letters`: records and events that were set aside, with the reasons and the bytes. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '../../ground/core/schema.js'
 import {
@@ -13,7 +14,6 @@ import { describe, limitParameter, listSchema, shownBy } from '../http/openapi/o
 import { groupsOfLetters, pageOfLetters } from '../operate/dead-letter-answers.js'
 import {
   checkDestination,
-  deadLettersTag,
   letterCalled,
   deadLettersPath as path,
   selectingNames,
@@ -22,6 +22,7 @@ import {
 } from '../operate/dead-letter-queries.js'
 import { type DeadLetters, sightOf } from '../operate/dead-letters.js'
 import type { Letter } from '../operate/letters-of-message.js'
+import { deadLettersTag } from './parts/tags.js'
 
 const tag = deadLettersTag.name
 

@@ -21,12 +21,6 @@ import { type Letter, type LetterPlace, type LetterSearch, placeIn } from './let
 
 export const deadLettersPath = '/dead_letters'
 
-export const deadLettersTag = {
-  name: 'dead letters',
-  description:
-    'Records that are invalid and events that their destination refuses for good, each set aside with the reason. They are kept for the retention of the deployment.',
-}
-
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
 /** The parameters that select letters. */

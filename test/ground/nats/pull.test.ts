@@ -7,6 +7,9 @@ import { pullAll, pullBatch } from '../../../src/ground/nats/pull.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
+/** As `ground/nats/pull.ts` has it. */
+const silenceMs = 60
+
 /** A stream on a server of its own, and a consumer of it. */
 async function openWork(t: Test) {
   const server = new OwnNats(tempDir(t))
@@ -74,6 +77,30 @@ t.test('messages that are there are taken with one request, of one message and o
       t.equal(deliveries, 2, 'and it waits for whoever comes next')
     },
   )
+})
+
+t.test('a stop takes a message that is late, as long as the server has not answered', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  const slow: Consumer = Object.assign(Object.create(consumer), {
+    fetch: (options: object) => consumer.fetch(options),
+    info: async () => {
+      await sleep(silenceMs * 3)
+      if (asked === 0) await nats.publish('work.one', 'late')
+      asked += 1
+      return consumer.info()
+    },
+  })
+  let asked = 0
+  const stop = new AbortController()
+  await nats.publish('work.one', 'a')
+  const taken: string[] = []
+  for await (const { data, reply } of pullAll(slow, () => 4, stop.signal)) {
+    nats.acknowledgements.done(reply)
+    taken.push(Buffer.from(data).toString())
+    stop.abort()
+  }
+  t.strictSame(taken, ['a', 'late'], 'it is not left to be delivered again')
+  t.ok(asked >= 2, 'and the end is asked for once more')
 })
 
 t.test('headers of a message are read by their names', async (t) => {

@@ -13,10 +13,10 @@ import { problemSchema } from '../../exchange/problem.js'
 import { supportedVersion } from '../../http/caller/auth.js'
 import { Components } from '../../http/openapi/openapi-components.js'
 import { problemReferences, problemResponses } from '../../http/openapi/openapi-problems.js'
-import { deadLettersTag } from '../../operate/dead-letter-queries.js'
 import {
   changesTag,
   consoleTag,
+  deadLettersTag,
   decisionsTag,
   findingsTag,
   ingestTag,

@@ -38,6 +38,12 @@ export const changesTag = {
   description: 'What was changed in the account, when and by whom.',
 }
 
+export const deadLettersTag = {
+  name: 'dead letters',
+  description:
+    'Records that are invalid and events that their destination refuses for good, each set aside with the reason. They are kept for the retention of the deployment.',
+}
+
 /** The name of the security scheme: the cookie of a session. */
 export const sessionScheme = {
   session: {

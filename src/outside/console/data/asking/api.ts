@@ -4,11 +4,11 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ApiError, type Client, openClient } from '../../../../words/client/client.js'
 import { consoleHeaders } from '../access/headers.js'
 import { sessionEnded } from '../access/session.js'
-import { every, now } from '../clock.js'
+import { now } from '../clock.js'
 import { root } from '../location.js'
 import { notify } from '../notices.js'
 import { withLocalTimes } from '../texts/format.js'
-import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
+import { AnsweredQuestion, type Asked, useAgain, useQuestion } from './questions.js'
 import { expectationOf, failedTestsIn, nameOfTest, outcomeOf } from './test-runs.js'
 
 /** Warnings of answers: something can't be complete, or never applies. */
@@ -55,11 +55,7 @@ export function useAnswer<Data>(
   const question = useMemo(() => new AnsweredQuestion<Data>((mine) => void mine.ask(read)), [])
   useQuestion(question)
   useEffect(() => void question.ask(read, { isOther: true }), keys)
-  useEffect(() => {
-    if (everyMs === undefined) return
-    const timer = every(everyMs, question.again)
-    return () => timer.stop()
-  }, [everyMs, question])
+  useAgain(question, everyMs)
   return { ...question.answer.value, again: question.again, question }
 }
 

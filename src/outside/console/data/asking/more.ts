@@ -1,10 +1,9 @@
 /** Long lists: the first entries, and more of them on demand. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Client } from '../../../../words/client/client.js'
-import { every } from '../clock.js'
 import { parameter, setParameters } from '../location.js'
 import { api } from './api.js'
-import { AnsweredQuestion, type Asked, useQuestion } from './questions.js'
+import { AnsweredQuestion, type Asked, useAgain, useQuestion } from './questions.js'
 
 export interface Listed<Entry> {
   readonly entries: readonly Entry[]
@@ -78,12 +77,7 @@ export function useMore<Entry>(
 ): AskedList<Entry> {
   const first = (inUrl !== undefined && Number(parameter(inUrl))) || step
   const asked = useSteps(keys, (client) => new Reading(list(client)), step, first)
-  const { again } = asked.question
-  useEffect(() => {
-    if (everyMs === undefined) return
-    const timer = every(everyMs, again)
-    return () => timer.stop()
-  }, [everyMs, again])
+  useAgain(asked.question, everyMs)
   if (inUrl === undefined) return asked
   const more = (): Promise<void> => {
     setParameters({ [inUrl]: first + step })

@@ -3,7 +3,8 @@
  * something is still loading, and what failed without a part of the page that says so.
  */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
-import { useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
+import { every } from '../clock.js'
 
 /** An answer of the API, as far as it is here. While it is asked for again, the last one stays. */
 export interface Answer<Data> {
@@ -47,6 +48,15 @@ export function useQuestion(question: Question): void {
       asked.value = new Set([...asked.peek()].filter((each) => each !== question))
     }
   }, [question])
+}
+
+/** Asks again after so long, while the page is visible; undefined: never. */
+export function useAgain({ again }: Pick<Question, 'again'>, everyMs: number | undefined): void {
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = every(everyMs, again)
+    return () => timer.stop()
+  }, [everyMs, again])
 }
 
 /** This component says itself that the question waits, or has failed. */
