@@ -14,7 +14,6 @@ import { collapsed, readRecorded, record } from './recorded.js'
 import { row as apiCreate } from './rows/api-create.js'
 import { row as apiRead } from './rows/api-read.js'
 import { row as apiRules } from './rows/api-rules.js'
-import { row as atomicBatches } from './rows/atomic-batches.js'
 import { row as bouncers } from './rows/bouncers.js'
 import { row as capacity } from './rows/capacity.js'
 import { row as challenger } from './rows/challenger.js'
@@ -38,8 +37,6 @@ import { row as model } from './rows/model.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as neighbours } from './rows/neighbours.js'
 import { row as nodes } from './rows/nodes.js'
-import { row as packing } from './rows/packing.js'
-import { row as partitions } from './rows/partitions.js'
 import { row as policyTests } from './rows/policy-tests.js'
 import { row as processes } from './rows/processes.js'
 import { row as publishing } from './rows/publishing.js'
@@ -49,7 +46,6 @@ import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
 import { row as statsWeek } from './rows/stats-week.js'
 import { row as subscriptions } from './rows/subscriptions.js'
-import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
 
@@ -57,7 +53,6 @@ const rows: readonly BenchRow[] = [
   apiCreate, //
   apiRead,
   apiRules,
-  atomicBatches,
   bouncers,
   capacity,
   challenger,
@@ -81,8 +76,6 @@ const rows: readonly BenchRow[] = [
   natsDecide,
   neighbours,
   nodes,
-  packing,
-  partitions,
   policyTests,
   processes,
   publishing,
@@ -92,7 +85,6 @@ const rows: readonly BenchRow[] = [
   size,
   statsWeek,
   subscriptions,
-  throttling,
   trial,
   walk,
 ]
