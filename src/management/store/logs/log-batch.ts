@@ -1,12 +1,22 @@
 /** Rows of the logs that were pulled and are not inserted yet, by their table. */
 
-import { rowsHeader } from '../../../delivery/wire/names.js'
+import { readDecisionRows } from '../../../delivery/wire/decision-rows.js'
+import { readDeliveryRows } from '../../../delivery/wire/delivery-rows.js'
+import { readFailureRows } from '../../../delivery/wire/failure-rows.js'
+import {
+  decisionRowsSubject,
+  deliveryRowsSubject,
+  failureRowsSubject,
+  rowsHeader,
+} from '../../../delivery/wire/names.js'
 import { getOrMake } from '../../../ground/core/maps.js'
 import type { MessageInFlight } from '../../../ground/nats/durable-reader.js'
 import type { PulledMessage } from '../../../ground/nats/messages.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import type { CollectedBlocks } from '../clickhouse/collected-blocks.js'
-import { holdsRows, type RowKind, rowKinds } from './row-kinds.js'
+import { deliveriesTable } from './delivery-tables.js'
+import { failuresTable } from './failure-table.js'
+import { decisionsTable } from './log-tables.js'
 
 /** A message without its rows: there may be megabytes of them. */
 interface LogMessage {
@@ -129,4 +139,54 @@ export class LogBatch {
     // The caller of `add` handles its failure.
     await Promise.allSettled([this.#adding])
   }
+}
+
+/** The rows of a subject. */
+interface RowKind {
+  readonly table: string
+  /** For each row, whether its words are known; throws a `RangeError` for bytes that are cut off. */
+  readonly areValid: (data: Uint8Array) => Iterable<boolean>
+}
+
+const rowKinds: ReadonlyMap<string, RowKind> = new Map([
+  [decisionRowsSubject, { table: decisionsTable, areValid: validDecisions }],
+  [deliveryRowsSubject, { table: deliveriesTable, areValid: validDeliveries }],
+  [failureRowsSubject, { table: failuresTable, areValid: validFailures }],
+])
+
+/** A word of a later version is undefined here. */
+function* validDecisions(data: Uint8Array): Iterable<boolean> {
+  for (const row of readDecisionRows(data))
+    yield row.type !== undefined &&
+      row.decision !== undefined &&
+      row.decidedBy !== undefined &&
+      row.shadowDecision !== undefined &&
+      row.shadowDecidedBy !== undefined &&
+      row.challengerDecision !== undefined &&
+      row.challengerDecidedBy !== undefined
+}
+
+function* validDeliveries(data: Uint8Array): Iterable<boolean> {
+  for (const { outcome } of readDeliveryRows(data)) yield outcome !== undefined
+}
+
+/** Half of a place would be merged with that of others. */
+function* validFailures(data: Uint8Array): Iterable<boolean> {
+  for (const { policy, subscriptionId } of readFailureRows(data))
+    yield (policy === '') !== (subscriptionId === '')
+}
+
+/** Are these so many whole rows? */
+function holdsRows({ areValid }: RowKind, block: Uint8Array, rowsExpected: number): boolean {
+  let rows = 0
+  try {
+    for (const isValid of areValid(block)) {
+      if (!isValid) return false
+      rows += 1
+    }
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+  return rows === rowsExpected
 }

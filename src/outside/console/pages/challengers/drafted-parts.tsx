@@ -1,5 +1,7 @@
 /** The parts of a draft, in words: policies and rules as the pages that edit them show them, next to what holds now. */
+
 import type { Resource } from '../../../../words/client/kinds.js'
+import type { ChallengerDraft } from '../../../../words/resource/challenger-draft.js'
 import { may } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
 import {
@@ -14,11 +16,14 @@ import {
 import { go, hrefTo } from '../../data/location.js'
 import { type Place, policiesPath, presentPolicies } from '../../data/resources/edges.js'
 import { Button } from '../../kit/button.js'
+import { Link } from '../../kit/link.js'
+import { SignedList } from '../../kit/tables/signed-list.js'
+import { Time } from '../../kit/time.js'
 import { Name, Names } from '../../parts/name.js'
 import { PolicyLine } from '../../parts/policy-line.js'
+import { RuleSubject } from '../../parts/rule-subject.js'
 import { Answered } from '../../parts/states.js'
-import { StateWord } from '../../parts/words.js'
-import { DraftedRules } from './drafted-rules.js'
+import { ActionWord, StateWord, UnenforcedWord } from '../../parts/words.js'
 
 /** Where a part of the draft is; undefined if its edge is not known any more. */
 function placeOf(id: string, based_on: Resource<'challenger'>['based_on']): Place | undefined {
@@ -157,3 +162,55 @@ function PoliciesInWords({ drafted, present }: PoliciesInWordsProps) {
     </>
   )
 }
+
+type Drafted = ChallengerDraft['ip_policies'][number]
+
+/** What is added, changed and removed, a line for each. */
+const DraftedRules = ({ drafted: { id, add, change, remove } }: { readonly drafted: Drafted }) => (
+  <div class="stack tight">
+    <h3>
+      Rules of <Name id={id} />: {add.length} added, {change.length} changed, {remove.length} removed
+    </h3>
+    <SignedList title="Added" sign="+" kind="added" entries={add} line={AddedLine} />
+    <SignedList title="Changed" sign="~" kind="changed" entries={change} line={ChangedLine} />
+    <SignedList title="Removed" sign="−" kind="removed" entries={remove} line={RemovedLine} />
+  </div>
+)
+
+function AddedLine({ entry }: { readonly entry: Drafted['add'][number] }) {
+  const { action, cidr, list_id, description, enforced, expires_at } = entry
+  return (
+    <>
+      <ActionWord action={action} />{' '}
+      {cidr ? (
+        <Link class="mono" to={['search']} with={{ client: cidr, since: '24h' }}>
+          {cidr}
+        </Link>
+      ) : (
+        <RuleSubject list_id={list_id} />
+      )}{' '}
+      {description} <UnenforcedWord isEnforced={enforced} />
+      {expires_at != null && (
+        <span class="quiet">
+          {' '}
+          until <Time at={String(expires_at)} />
+        </span>
+      )}
+    </>
+  )
+}
+
+function ChangedLine({ entry: { id, ...values } }: { readonly entry: Drafted['change'][number] }) {
+  const { enforced, ...others } = values
+  return (
+    <>
+      <Name id={id} />:{' '}
+      {[
+        ...(enforced === undefined ? [] : [enforced ? 'enforced from now on' : 'no longer enforced']),
+        ...Object.entries(others).map(([name, value]) => `${name.replaceAll('_', ' ')} “${value}”`),
+      ].join(', ')}
+    </>
+  )
+}
+
+const RemovedLine = ({ entry }: { readonly entry: string }) => <Name id={entry} />

@@ -2,6 +2,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { api } from '../../../data/asking/api.js'
+import { type KeptDraft, useKeptDraft } from '../../../data/drafts/kept-draft.js'
+import { useKeptText } from '../../../data/drafts/kept-text.js'
 import { go, hrefTo, parameter, setParameters } from '../../../data/location.js'
 import { notify } from '../../../data/notices.js'
 import { formatOf } from '../../../data/resources/list-files.js'
@@ -13,9 +15,16 @@ import { Steps, Tiles } from '../../../parts/flow/steps.js'
 import { MissingValues } from '../../../parts/forms/draft-panel.js'
 import { FormFaults } from '../../../parts/forms/form-faults.js'
 import { GuardFields, NameFields } from '../list-forms.js'
-import { bodyOf, isComplete } from '../list-texts.js'
+import {
+  bodyOf,
+  isComplete,
+  type Texts,
+  type TextValue,
+  textsOf,
+  type Values,
+  valuesOf,
+} from '../list-texts.js'
 import { EntriesByHand } from './by-hand.js'
-import { type ListDraft, useListDraft } from './list-draft.js'
 import { SourceStep } from './source-step.js'
 import { UseStep } from './use-step.js'
 
@@ -167,4 +176,57 @@ function Naming({ draft: { kept, values, entries, made, forget }, from, children
       <p class="quiet">What you type stays in this tab until you create or discard it, without secrets.</p>
     </section>
   )
+}
+
+/** It survives a reload until the list is created or the draft discarded. */
+interface ListDraft {
+  readonly kept: KeptDraft<Texts>
+  readonly values: Values
+  /** Entries of a list by hand, in a place of their own because they may be long. */
+  readonly entries: TextValue
+  /** The id of the list, if it was created and its entries were refused. */
+  readonly made: TextValue
+  readonly isBegun: boolean
+  forget(): void
+}
+
+/** The browser never stores secrets: a header may be one. */
+const storable = (draft: Texts) =>
+  draft.secretHeaders === ''
+    ? { draft, leftOut: [] }
+    : { draft: { ...draft, secretHeaders: '' }, leftOut: ['Secret headers'] }
+
+/** `from`: the origin of its entries. Each has a draft of its own. */
+function useListDraft(from: string): ListDraft {
+  const id = `new ip_list ${from}`
+  const present: Texts = { ...textsOf(), origin: from, format: '' }
+  const kept = useKeptDraft({
+    id,
+    present,
+    bodyOf: (draft) => draft,
+    completed: (draft) => ({ ...present, ...draft }),
+    storable,
+  })
+  const [entries, made] = [useKeptText(`weir-entries ${id}`), useKeptText(`weir-made ${id}`)]
+  // Several can be set before the page is drawn again.
+  let { draft } = kept
+  const values = valuesOf(
+    () => draft,
+    (next) => {
+      draft = next
+      kept.change(next)
+    },
+  )
+  return {
+    kept,
+    values,
+    entries,
+    made,
+    isBegun: kept.isChanged || entries.value !== '',
+    forget() {
+      kept.forget()
+      entries.forget()
+      made.forget()
+    },
+  }
 }
