@@ -4,12 +4,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { destinationKinds } from '../../src/delivery/deliver/kinds.js'
+import { recordFields } from '../../src/delivery/record/record-fields.js'
 import { findingKinds } from '../../src/words/shape/finding.js'
 import { compiled } from '../harness/processes.js'
 import { blocks, pageOf, pages, sectionOf } from './pages.js'
 
 /** Declaration, list, forms, advice, settings, page. */
 const filesOfKindMax = 6
+/** Declaration, events, scope of expressions, and two for what is said about it. */
+const filesOfFieldMax = 5
+/** Declaration, its part, the page that shows several, the menu, and the page of the documents. */
+const filesOfPageMax = 5
 
 const source = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
@@ -158,15 +163,17 @@ t.test('every kind of finding has its row, in the order of the list, and a searc
 const written = (text: string): string =>
   text.replaceAll(/<!-- generated: [\s\S]*?<!-- end of generated -->/g, '')
 
-t.test('a kind of destination is known to as many files as the recipe names', (t) => {
-  const files = ['src', 'config', 'docs'].flatMap((folder) =>
+/** What a person writes to add something, without the recipes for services. */
+const handwritten = ['src', 'config', 'docs']
+  .flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(tsx?|mjs|jsonc|md)$/.test(name))
-      .map((name) => join(folder, name))
-      // Recipes are of services that a kind reaches.
-      .filter((file) => !file.startsWith(join('docs', 'recipes'))),
+      .map((name) => join(folder, name)),
   )
-  const texts = files.map((file) => ({ file, text: written(readFileSync(file, 'utf8')) }))
+  .filter((file) => !file.startsWith(join('docs', 'recipes')))
+  .map((file) => ({ file, text: written(readFileSync(file, 'utf8')) }))
+
+t.test('a kind of destination is known to as many files as the recipe names', (t) => {
   for (const { name } of destinationKinds) {
     const page = name.replaceAll('_', '-')
     const own = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
@@ -176,10 +183,39 @@ t.test('a kind of destination is known to as many files as the recipe names', (t
       `\\bWEIR_${name.toUpperCase()}_REQUEST_MAX\\b`,
     ]
     const isKnown = new RegExp(parts.join('|'))
-    const known = texts.filter(
+    const known = handwritten.filter(
       ({ file, text }) => file.endsWith(`deliver/kinds/${page}.ts`) || isKnown.test(text),
     )
     t.ok(known.length <= filesOfKindMax, `${name}: ${known.map(({ file }) => file).join(', ')}`)
+  }
+  t.end()
+})
+
+t.test('a field of records that is only carried is known to as many files as the recipe names', (t) => {
+  // Fields of these groups are read by nothing but events and, some of them, expressions.
+  const isCarried =
+    /^(backend|basic_auth|circuit_breaker|compression|oauth|user_agent_filter|webhook_verification)\./
+  const carried = Object.keys(recordFields.http_request).filter((name) => isCarried.test(name))
+  t.ok(carried.length > 5)
+  for (const name of carried) {
+    const isKnown = new RegExp(`\\b${name.replaceAll('.', '\\??\\.')}\\b`)
+    const known = handwritten.filter(({ text }) => isKnown.test(text))
+    t.ok(known.length > 1 && known.length <= filesOfFieldMax, `${name}: ${known.map(({ file }) => file)}`)
+  }
+  t.end()
+})
+
+t.test('a page with a table and a form is known to as many files as the recipe names', (t) => {
+  const declared = handwritten.filter(({ text }) => /^(?:export )?const \w+: PlainResource</m.test(text))
+  t.ok(declared.length > 4)
+  const menu = handwritten.find(({ file }) => file === 'src/outside/console/pages.ts')!
+  for (const { file } of declared) {
+    const name = basename(file).replace(/\.tsx$/, '')
+    const isImport = new RegExp(`/${name}\\.js'`)
+    const known = handwritten.filter((each) => each.file === file || isImport.test(each.text))
+    // Those that show it on a page of several, and the menu.
+    const all = new Set([...known, menu])
+    t.ok(all.size > 1 && all.size <= filesOfPageMax, `${file}: ${[...all].map((each) => each.file)}`)
   }
   t.end()
 })

@@ -3,6 +3,10 @@
  * destination; it must not choose one that only Weir can reach, such as a cloud's metadata service or Weir's own ClickHouse.
  * The address that is really connected to decides, not the name: a name can lead to another address at each lookup (DNS
  * rebinding).
+ *
+ * There is one guard and no common dialer. HTTP's agents and Kafka's sockets take `lookup`; NATS, whose encryption begins only
+ * after a greeting, is given addresses. The libraries for NATS and Kafka take neither an open socket nor a lookup, so the
+ * rooms of these protocols open their connections themselves.
  */
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { Agent as HttpAgent, type AgentOptions as HttpAgentOptions } from 'node:http'
