@@ -279,8 +279,7 @@ program
   .description('show what Weir does, with an emulated AWS and sample records')
   .option('--once', 'exit when everything has arrived')
   .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
-  .option('--verbose', 'show every table and every check')
-  .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
+  .action(async (options: { once?: boolean; records?: string }) => {
     const { runDemo } = await import('./outside/demo/demo.js')
     const { stopSignal } = await processes()
     const exitCode = await runDemo({

@@ -5,7 +5,8 @@
 
 import { bucketNames } from '../../src/delivery/wire/names.js'
 import { type Nats, openNats } from '../../src/ground/nats/nats.js'
-import { readMetrics } from '../../src/outside/demo/metrics-page.js'
+import { total } from './metrics.js'
+import { metricsOf } from './pages.js'
 import { type RunningWeir, until } from './weir.js'
 
 const stream = `KV_${bucketNames.config}`
@@ -26,7 +27,10 @@ export async function untilInUse({ url, adminUrl }: Pick<RunningWeir, 'url' | 'a
   const revision = await newestRevision(nats)
   await nats.close()
   await until(`revision ${revision} is in use`, async () => {
-    const metrics = await readMetrics(url)
-    return Math.min(metrics.revisionOf('pipeline'), metrics.revisionOf('decide')) >= revision
+    const metrics = await metricsOf(url)
+    const used = ['pipeline', 'decide'].map((role) =>
+      total(metrics, 'weir_configuration_revision', `role="${role}"`),
+    )
+    return Math.min(...used) >= revision
   })
 }

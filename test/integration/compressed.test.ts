@@ -3,9 +3,8 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { encodedRecords } from '../../src/delivery/record/record-encoding.js'
 import { deadLetterStream, deadRecordsSubject } from '../../src/delivery/wire/names.js'
-import { lettersIn, type StoredLetters } from '../../src/delivery/wire/shared-dead-letters.js'
 import { inflatedBytesMax } from '../../src/ground/core/limits.js'
-import { replay } from '../../src/ground/nats/stream-replay.js'
+import { deadRecords, lettersOf } from '../harness/dead-records.js'
 import { until } from '../harness/weir.js'
 import { expectedEvents, record, untilArrived } from './deployment.js'
 import { openAccount, openShared, weirDoes } from './service.js'
@@ -91,18 +90,9 @@ t.test('bad lines of a compressed message take storage in proportion to what was
   const text = `{"record_id": 1, "note": "${'x'.repeat(1_000)}"}\n`.repeat(lines)
   const sent = gzipSync(text)
   const { sequence } = await nats.publish('weir.records.eu.node-1', sent, { headers: gzip })
-  const ofIt = async () => {
-    const found: StoredLetters[] = []
-    for await (const message of replay(
-      nats.stored(deadLetterStream, deadRecordsSubject),
-      before.last_seq,
-      64,
-    ))
-      if (message.headers.get('Weir-Sequence') === String(sequence))
-        found.push(lettersIn(message.data, (name) => message.headers.get(name)))
-    return found
-  }
-  const count = async () => (await ofIt()).reduce((sum, { size }) => sum + size, 0)
+  const ofIt = async () =>
+    (await deadRecords(nats)).filter((letters) => letters.at(0).origin.sequence === sequence)
+  const count = async () => lettersOf(await ofIt())
   await until('each line is a dead letter', async () => (await count()) === lines)
   const last = (await ofIt()).at(-1)!.at(0)
   t.equal(Buffer.from(last.data).toString(), text.slice(0, text.indexOf('\n')))

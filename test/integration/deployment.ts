@@ -267,6 +267,7 @@ export async function checkBooks(
     in: total(metrics, 'weir_records_in_total'),
     bad: total(metrics, 'weir_records_bad_total'),
     evaluated: total(metrics, 'weir_records_evaluated_total'),
+    decided: total(metrics, 'weir_decisions_total'),
     produced: total(metrics, 'weir_events_produced_total'),
     filtered: total(metrics, 'weir_events_filtered_total'),
     delivered: total(metrics, 'weir_events_delivered_total'),
@@ -279,6 +280,7 @@ export async function checkBooks(
       in: count + bad,
       bad,
       evaluated: count,
+      decided: count,
       produced,
       filtered: count - expected.filtered,
       delivered: produced,
@@ -288,7 +290,8 @@ export async function checkBooks(
   )
   for (const name of destinationNames) {
     const { counts } = await statusOf(deployment, name)
-    const of = { produced: expected[name], delivered: expected[name], dead_lettered: 0 }
+    const filtered = name === 'filtered' ? count - expected.filtered : 0
+    const of = { produced: expected[name], filtered, delivered: expected[name], dead_lettered: 0 }
     t.match(counts, of, `the books of ${name}`)
   }
 }

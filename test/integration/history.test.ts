@@ -2,9 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readMetrics } from '../../src/outside/demo/metrics-page.js'
 import type { LoggedDecision } from '../../src/words/shape/decisions/logged-decision.js'
 import { untilInUse } from '../harness/in-use.js'
+import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
 import { runWithInput } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
@@ -51,7 +52,8 @@ t.test('yesterday’s log is looked at by its own times, and neither delivers no
     t.teardown(() => running.kill())
     t.equal((await running.ended).code, 0, running.output())
   }
-  const before = (await readMetrics(weir.url)).sum('weir_records_history_total')
+  const past = async () => total(await metricsOf(weir.url), 'weir_records_history_total')
+  const before = await past()
   await load('--history')
   const decisions: LoggedDecision[] = []
   await until('all are logged', async () => {
@@ -72,7 +74,7 @@ t.test('yesterday’s log is looked at by its own times, and neither delivers no
     'each hour has its records',
   )
   t.strictSame((await api.stats({ since: '1h' })).counts, [], 'none of it is traffic of now')
-  t.equal((await readMetrics(weir.url)).sum('weir_records_history_total') - before, 100)
+  t.equal((await past()) - before, 100)
   t.match(await api.deliveryStatus(file.id), { counts: { produced: 0 } }, 'nothing is delivered')
 
   await load('--history', '--deliver')

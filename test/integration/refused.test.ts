@@ -1,7 +1,7 @@
 /** Invalid records, and destinations that refuse, hang or are deleted. */
 import t, { type Test } from 'tap'
 import { deadEventsSubject, deadLetterStream, deadRecordsSubject } from '../../src/delivery/wire/names.js'
-import { readDeadRecords } from '../../src/outside/demo/set-aside.js'
+import { deadRecords, lettersOf } from '../harness/dead-records.js'
 import { recordsStream } from '../harness/first-partition.js'
 import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
@@ -56,8 +56,7 @@ async function flood(t: Test, deployment: Deployment, recordsBefore: number): Pr
   const records = [record('flood', recordsBefore), message, record('flood', recordsBefore + 1)]
   for (const bytes of records) await nats.publish('weir.records.eu.node-1', bytes)
   await untilArrived(deployment, expectedEvents(recordsBefore + 2))
-  const deadRecords = async () => (await readDeadRecords(nats, 0)).count
-  await until('the lines are dead letters', async () => (await deadRecords()) >= floodLines)
+  await until('the lines are dead letters', async () => lettersOf(await deadRecords(nats)) >= floodLines)
   const newest = await weir.api.deadLetters.list({ limit: 2 }).next()
   t.match(newest.value, { line: floodLines, reason: /^It is not JSON/ })
   const after = await stored()

@@ -7,12 +7,11 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageFile } from '../../ground/core/package.js'
 import { ReleaseStack } from '../../ground/core/release.js'
+import { checksOf, holds } from './books.js'
 import { keepPublishing, recordsPerSecond } from './live-traffic.js'
-import { messageBytesMax } from './publish.js'
 import { linesOf, surveyRecords } from './records-file.js'
 import { replay } from './replay.js'
-import { type Account, checkLine, report } from './report.js'
-import { recordText, run } from './run.js'
+import { run } from './run.js'
 import { grouped, Screen } from './screen.js'
 import { openServices, type Services } from './services.js'
 import { summary } from './summary.js'
@@ -23,8 +22,6 @@ interface DemoOptions {
   readonly once?: boolean
   /** Replay this file instead of the demo's own records. */
   readonly records?: string
-  /** Show all details. */
-  readonly verbose?: boolean
   /** The command line's module: starts `weir serve`. */
   readonly module: string
   /** Resolves when the user stops the demo. */
@@ -35,7 +32,7 @@ const interrupted = 130
 
 /** Resolves with the exit code, or rejects, after everything is stopped and removed. */
 export async function runDemo(options: DemoOptions): Promise<number> {
-  const screen = new Screen(process.stdout, options.verbose === true)
+  const screen = new Screen(process.stdout)
   const release = new ReleaseStack()
   const stopping = new AbortController()
   const stop = options.stopped.then(() => undefined)
@@ -58,26 +55,21 @@ export async function runDemo(options: DemoOptions): Promise<number> {
 
 async function show(options: DemoOptions, screen: Screen, release: ReleaseStack, stopping: AbortSignal) {
   const file = options.records ?? packageFile('fixtures', 'records', 'demo.ndjson.gz')
-  const survey = await screen.step(
-    `Reading ${basename(file)}`,
-    () =>
-      surveyRecords(linesOf(file), messageBytesMax, (lines) =>
-        screen.progress(() => `${grouped(lines)} lines read`),
-      ),
-    ({ lines, servers }) => `${grouped(lines)} records, ${grouped(servers.length)} server names`,
+  const survey = await screen.step(`Reading ${basename(file)}`, () =>
+    surveyRecords(linesOf(file), (lines) => screen.progress(() => `${grouped(lines)} lines read`)),
   )
   const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
-  if (!screen.isVerbose)
-    screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
-  const services = await screen.step(
-    'Starting an AWS emulator and weir serve, in a temporary directory',
-    () => openServices(options.module, release, stopping),
-    ({ apiUrl }) => `API at ${apiUrl}`,
+  screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
+  const services = await screen.step('Starting an AWS emulator and weir serve', () =>
+    openServices(options.module, release, stopping),
   )
   if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
-  const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
-  const isFine = showReport(account, screen)
-  return { services, scenario, file, textOf: recordText(scenario, account.built), isFine }
+  const { account, textOf } = await Promise.race([
+    run(scenario, file, survey, services, screen),
+    failure(services),
+  ])
+  screen.say(summary(account, screen))
+  return { services, scenario, file, textOf, isFine: checksOf(account).every(holds) }
 }
 
 const readCounts = (): TourCounts =>
@@ -85,16 +77,6 @@ const readCounts = (): TourCounts =>
 
 async function failure({ broken }: Services): Promise<never> {
   throw new Error(await broken)
-}
-
-/** Reports a run; returns whether every check holds. */
-function showReport(account: Account, screen: Screen): boolean {
-  const { text, failed } = report(account)
-  const isFine = failed.length === 0
-  screen.say(screen.isVerbose ? text : summary(account, screen))
-  if (!isFine) screen.say(`\nThese checks do not hold:\n${failed.map(checkLine).join('\n')}`)
-  else if (screen.isVerbose) screen.say('\nEvery record is accounted for, and every event has arrived.')
-  return isFine
 }
 
 const addresses = (

@@ -11,17 +11,6 @@ const linesKept = 2_000
 /** One record a minute is wrong, and becomes a dead letter, which can be mended and sent again. */
 const recordsPerBadOne = 60 * recordsPerSecond
 
-/** The members of a record that are replaced. */
-interface OldRecord {
-  readonly edge_id?: unknown
-  readonly conn?: {
-    readonly server_name?: unknown
-    readonly server_port?: unknown
-    readonly start_ts?: unknown
-    readonly end_ts?: unknown
-  }
-}
-
 interface LiveOptions {
   /** The account that sees bad records, and those of names that no edge serves. */
   readonly accountId: string
@@ -40,9 +29,9 @@ export async function keepPublishing(
   { nats, file, textOf, ...options }: Publishing,
   stopping: AbortSignal,
 ): Promise<void> {
-  const records: OldRecord[] = []
-  for await (const { text } of linesOf(file)) {
-    const record = parseRecordLine(textOf(text))
+  const records: RecordView[] = []
+  for await (const line of linesOf(file)) {
+    const record = parseRecordLine(textOf(line))
     // Bad records come at their own pace.
     if (record !== undefined && isWell(record) && records.push(record) === linesKept) break
   }
@@ -64,7 +53,7 @@ export function renewed({ accountId, scenario }: LiveOptions) {
     scenario.accounts.flatMap(({ edges }) => edges.flatMap(({ hostports }) => hostports)),
   )
   const account = { account_id: accountId }
-  return (record: OldRecord, count: number, nowMs: number): object => {
+  return (record: RecordView, count: number, nowMs: number): object => {
     const { conn = {}, edge_id } = record
     const isBad = count % recordsPerBadOne === 0
     const isServed = edge_id !== undefined || served.has(`${conn.server_name}:${conn.server_port}`)
@@ -78,7 +67,7 @@ export function renewed({ accountId, scenario }: LiveOptions) {
 }
 
 /** The connection lasted as long as then. */
-function timesOf({ start_ts, end_ts }: NonNullable<OldRecord['conn']>, nowMs: number): object {
+function timesOf({ start_ts, end_ts }: NonNullable<RecordView['conn']>, nowMs: number): object {
   const lastedMs = Date.parse(String(end_ts)) - Date.parse(String(start_ts))
   const start = { start_ts: isoMillis(nowMs - (Number.isFinite(lastedMs) ? Math.max(0, lastedMs) : 0)) }
   return end_ts === undefined ? start : { ...start, end_ts: isoMillis(nowMs) }

@@ -1,42 +1,22 @@
 /** Reads `/metrics`. */
-import type { TargetKind } from './scenario.js'
 
 export class MetricsPage {
-  readonly #samples: readonly { name: string; labels: Readonly<Record<string, string>>; value: number }[]
+  readonly #samples: readonly RegExpExecArray[]
 
   constructor(text: string) {
-    this.#samples = [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(
-      ([, name = '', labels = '', value]) => ({
-        name,
-        labels: Object.fromEntries(
-          [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text]) => [key, text]),
-        ),
-        value: Number(value),
-      }),
-    )
+    this.#samples = [...text.matchAll(/^(\w+)(\{.*\})? (\S+)$/gm)]
   }
 
-  /** The sum of all samples with this name and these labels; 0 if there is none. */
-  sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
-    const wanted = Object.entries(labels)
+  /** The sum of all samples with this name, and with this label if one is given; 0 if there is none. */
+  sum(name: string, label = ''): number {
     return this.#samples
-      .filter(
-        (sample) => sample.name === name && wanted.every(([key, value]) => sample.labels[key] === value),
-      )
-      .reduce((total, { value }) => total + value, 0)
+      .filter(([, each, labels = '']) => each === name && labels.includes(label))
+      .reduce((total, [, , , value]) => total + Number(value), 0)
   }
 
   /** The revision of the configuration that all processes of a role use; 0 if they did not say it in time. */
   revisionOf(role: 'pipeline' | 'decide'): number {
-    return this.sum('weir_configuration_revision', { role })
-  }
-
-  /** Event kinds that were subscribed for a target, even if a filter dropped all. */
-  kindsOf(target: TargetKind): string[] {
-    const kinds = this.#samples
-      .filter(({ labels }) => labels['target'] === target)
-      .flatMap(({ labels }) => labels['kind'] ?? [])
-    return [...new Set(kinds)].sort()
+    return this.sum('weir_configuration_revision', `role="${role}"`)
   }
 }
 

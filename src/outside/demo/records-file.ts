@@ -1,86 +1,34 @@
 /** Reads a file of records: one JSON object per line, with or without gzip. */
-import { createReadStream } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { createGunzip } from 'node:zlib'
+import { followFile } from '../../delivery/ingest/followed-file.js'
+import { lineBytesMax } from '../../delivery/ingest/lines/line-splitter.js'
 import { type RecordType, recordTypeOf } from '../../delivery/record/traffic-record.js'
-import { messageOf, shown } from '../../ground/core/errors.js'
+import { StartFault, shown } from '../../ground/core/errors.js'
+import { isObject } from '../../ground/core/json-object.js'
+import { getOrMake } from '../../ground/core/maps.js'
 
-export interface Line {
-  /** From 1. */
-  readonly number: number
-  readonly text: string
-}
-
-/** A file that can't be used; the message says why. */
-class RecordsFileError extends Error {}
-
-/** Far above the limit of a record: a file without line breaks is not a file of records. */
-const lineBytesMax = 8 * 1024 * 1024
-const lineEnd = 0x0a
-const gzipMagic = [0x1f, 0x8b] as const
-
-/** The lines that are not blank. Throws a `RecordsFileError` if the file is missing, empty or corrupt. */
-export async function* linesOf(path: string): AsyncGenerator<Line> {
+/** The lines that are not blank. Throws a `StartFault` if the file is missing, empty or corrupt. */
+export async function* linesOf(path: string): AsyncGenerator<string> {
   const name = basename(path)
+  if (!existsSync(path)) throw new StartFault(`There is no file ${name}.`)
+  const note = (text: string): never => {
+    throw new StartFault(text)
+  }
   let number = 0
   let found = false
-  let rest: Buffer = Buffer.alloc(0)
-  const lineOf = (bytes: Buffer): Line | undefined => {
-    number += 1
-    const text = bytes.toString().trim()
-    return text === '' ? undefined : { number, text }
-  }
-  for await (const chunk of plainBytes(path)) {
-    let from = 0
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    for (let end = bytes.indexOf(lineEnd); end !== -1; end = bytes.indexOf(lineEnd, from)) {
-      const line = lineOf(bytes.subarray(from, end))
-      from = end + 1
-      if (line === undefined) continue
+  const { signal } = new AbortController()
+  const whole = { from: undefined, fromEnd: false, untilEnd: true, begins: () => {}, signal, note }
+  for await (const lines of followFile(path, whole)) {
+    for (const { text, isTooLong } of lines) {
+      number += 1
+      if (isTooLong) throw new StartFault(`Line ${number} of ${name} has more than ${lineBytesMax} bytes.`)
+      if (text.trim() === '') continue
       found = true
-      yield line
+      yield text.trim()
     }
-    rest = bytes.subarray(from)
-    if (rest.length > lineBytesMax)
-      throw new RecordsFileError(`${name} has no lines: it is not a file of records.`)
   }
-  const last = lineOf(rest)
-  if (last !== undefined) yield last
-  else if (!found) throw new RecordsFileError(`${name} is empty: it holds no record.`)
-}
-
-async function* plainBytes(path: string): AsyncGenerator<Buffer> {
-  let isPacked = false
-  try {
-    isPacked = await beginsWithGzip(path)
-    const file = createReadStream(path)
-    const bytes = isPacked ? file.pipe(createGunzip()) : file
-    if (bytes !== file) file.once('error', (error) => bytes.destroy(error))
-    try {
-      for await (const chunk of bytes) yield chunk as Buffer
-    } finally {
-      file.destroy()
-    }
-  } catch (error) {
-    throw new RecordsFileError(reasonOf(error, basename(path), isPacked))
-  }
-}
-
-async function beginsWithGzip(path: string): Promise<boolean> {
-  for await (const chunk of createReadStream(path, { end: gzipMagic.length - 1 })) {
-    const bytes = chunk as Buffer
-    return gzipMagic.every((byte, index) => bytes[index] === byte)
-  }
-  return false
-}
-
-function reasonOf(error: unknown, name: string, isPacked: boolean): string {
-  const { code } = error as { code?: string }
-  if (code === 'ENOENT') return `There is no file ${name}.`
-  if (code === 'EISDIR') return `${name} is a directory: name a file of records.`
-  if (isPacked && code?.startsWith('Z_'))
-    return `${name} is corrupt: it can't be unpacked (${messageOf(error)}).`
-  return `${name} can't be read: ${messageOf(error)}.`
+  if (!found) throw new StartFault(`${name} is empty: it holds no record.`)
 }
 
 /** The facts of a file that the demo must know before it creates anything for it. */
@@ -97,7 +45,6 @@ export interface Survey {
 export interface Server {
   readonly name: string
   readonly type: RecordType
-  readonly records: number
   /** The port that most of its records have; undefined if none has one. */
   readonly port: number | undefined
 }
@@ -106,10 +53,13 @@ export interface Server {
 export interface RecordView {
   readonly record_id?: unknown
   readonly type?: unknown
+  readonly edge_id?: unknown
   readonly conn?: {
     readonly client_ip?: unknown
     readonly server_name?: unknown
     readonly server_port?: unknown
+    readonly start_ts?: unknown
+    readonly end_ts?: unknown
   }
 }
 
@@ -117,7 +67,7 @@ export interface RecordView {
 export function parseRecordLine(text: string): RecordView | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -125,62 +75,54 @@ export function parseRecordLine(text: string): RecordView | undefined {
 
 export const serverKey = (type: unknown, name: unknown): string => `${String(type)} ${String(name)}`
 
-interface SeenEndpoint {
-  readonly name: string
-  readonly type: RecordType
-  records: number
-  /** How many records have which port. */
-  readonly ports: Map<number, number>
-}
-
 const portMax = 65_535
 
 const isPort = (port: unknown): port is number =>
   typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= portMax
 
-const mostFrequent = (counts: ReadonlyMap<number, number>): number | undefined =>
-  [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0]
+/** How often there is which. */
+type Counts<Key> = Map<Key, number>
 
-/** Reads all lines. Throws a `RecordsFileError` if none is a record, or one exceeds a message's limit. */
+const add = <Key>(counts: Counts<Key>, key: Key): void => void counts.set(key, (counts.get(key) ?? 0) + 1)
+
+const total = (counts: Counts<unknown>): number => [...counts.values()].reduce((sum, count) => sum + count, 0)
+
+const mostFrequent = <Key>(counts: Counts<Key>): Key[] =>
+  [...counts].toSorted(([, a], [, b]) => b - a).map(([key]) => key)
+
+/** Reads all lines. Throws a `StartFault` if none is a record. */
 export async function surveyRecords(
-  lines: AsyncIterable<Line>,
-  lineBytesMax: number,
+  lines: AsyncIterable<string>,
   progress: (lines: number) => void,
 ): Promise<Survey> {
-  const servers = new Map<string, SeenEndpoint>()
-  const networks = new Map<string, number>()
+  const servers = new Map<string, Omit<Server, 'port'> & { readonly ports: Counts<unknown> }>()
+  const networks: Counts<string> = new Map()
   const ids = new Set<unknown>()
   let count = 0
   let objects = 0
-  for await (const { number, text } of lines) {
+  for await (const text of lines) {
     count += 1
     progress(count)
-    if (Buffer.byteLength(text) > lineBytesMax)
-      throw new RecordsFileError(`Line ${number} is longer than a message may be (${lineBytesMax} bytes).`)
     const record = parseRecordLine(text)
     if (record === undefined) continue
     objects += 1
     ids.add(record.record_id)
-    const { server_name, server_port, client_ip } = record.conn ?? {}
+    const { server_name: name, server_port, client_ip } = record.conn ?? {}
     const type = recordTypeOf(record.type)
-    if (type !== undefined && typeof server_name === 'string') {
-      const key = serverKey(type, server_name)
-      const fresh = { name: server_name, type, records: 0, ports: new Map<number, number>() }
-      const server: SeenEndpoint = servers.get(key) ?? fresh
-      server.records += 1
-      if (isPort(server_port)) server.ports.set(server_port, (server.ports.get(server_port) ?? 0) + 1)
-      servers.set(key, server)
+    if (type !== undefined && typeof name === 'string') {
+      const fresh = () => ({ name, type, ports: new Map() })
+      add(getOrMake(servers, serverKey(type, name), fresh).ports, server_port)
     }
     const [, network] = /^(\d+\.\d+)\.\d+\.\d+$/.exec(String(client_ip)) ?? []
-    if (network !== undefined) networks.set(network, (networks.get(network) ?? 0) + 1)
+    if (network !== undefined) add(networks, network)
   }
-  if (objects === 0) throw new RecordsFileError(`Not one of its ${shown(count)} lines is a JSON object.`)
+  if (objects === 0) throw new StartFault(`Not one of its ${shown(count)} lines is a JSON object.`)
   return {
     lines: count,
     servers: [...servers.values()]
-      .toSorted((a, b) => b.records - a.records)
-      .map(({ name, type, records, ports }) => ({ name, type, records, port: mostFrequent(ports) })),
-    networks: [...networks].toSorted(([, a], [, b]) => b - a).map(([network]) => `${network}.0.0/16`),
+      .toSorted((a, b) => total(b.ports) - total(a.ports))
+      .map(({ name, type, ports }) => ({ name, type, port: mostFrequent(ports).find(isPort) })),
+    networks: mostFrequent(networks).map((network) => `${network}.0.0/16`),
     idsRepeat: ids.size < objects,
   }
 }

@@ -49,8 +49,6 @@ export function replay({ servers, networks }: Survey): Scenario {
       deny: `traffic policy "${notFromChina}"`,
     },
     situations: { targets: [], each: [] },
-    heard: (_target, _type, evaluated) => evaluated,
-    logs: () => undefined,
   }
 }
 
@@ -98,7 +96,7 @@ function question({ name, type, port }: Server, busiest: string): Question {
     ...(port === undefined ? {} : { server_port: port }),
   }
   const by = `IP policy "${barred}"`
-  return { says: `a client of ${busiest}`, by, edge: serverKey(type, name), conn, decision: 'block' }
+  return { by, edge: serverKey(type, name), conn, decision: 'block' }
 }
 
 /** A record without an edge names the account, which gets its events; it is counted as unserved. */

@@ -1,24 +1,25 @@
 /** Runs a scenario step by step, and collects what happened. */
-import { monotonicMs } from '../../ground/core/clock.js'
 import type { EmulatorClient } from '../emulator/client.js'
-import type { DestinationResult } from './books.js'
-import { type Built, build, type Decision, type Destination, whenInEffect } from './build.js'
-import type { MetricsPage } from './metrics-page.js'
+import type { Account, Arrivals, Sample } from './books.js'
+import { type Built, build, type Destination, whenInEffect } from './build.js'
 import { publish } from './publish.js'
 import { linesOf, parseRecordLine, type Survey } from './records-file.js'
-import type { Account } from './report.js'
 import type { EventView, Scenario } from './scenario.js'
-import { grouped, type Screen, table } from './screen.js'
+import { grouped, type Screen } from './screen.js'
 import type { Services } from './services.js'
-import { readDeadRecords } from './set-aside.js'
 import { decided } from './summary.js'
 import { beginOutage, whenArrived } from './watch.js'
 
 /** For larger files, the emulator keeps only ids. */
 const keptRecordsMax = 20_000
-const deadLettersShown = 3
 /** An event worth showing is among the first ones of a destination. */
 const eventsLookedAt = 2_000
+
+interface Run {
+  readonly account: Account
+  /** A line as it is published. */
+  readonly textOf: (line: string) => string
+}
 
 export async function run(
   scenario: Scenario,
@@ -26,64 +27,43 @@ export async function run(
   survey: Survey,
   services: Services,
   screen: Screen,
-): Promise<Account> {
-  const { aws, nats, inside, apiUrl } = services
-  const built = await screen.step(
-    'Making accounts, policies, edges, destinations and subscriptions through the API',
-    () => build(scenario, services, survey.lines > keptRecordsMax ? 'ids' : 'all'),
-    ({ accountIds, edgeIds, destinations }) =>
-      `accounts ${accountIds.length}, edges ${edgeIds.size}, destinations ${destinations.length}`,
+): Promise<Run> {
+  const { aws, nats, apiUrl } = services
+  const built = await screen.step('Making accounts, policies, edges and destinations through the API', () =>
+    build(scenario, services, survey.lines > keptRecordsMax ? 'ids' : 'all'),
   )
-  const answers = await screen.step('Asking weir.decide, until the configuration is in effect', () =>
+  await screen.step('Asking weir.decide, until the configuration is in effect', () =>
     whenInEffect(scenario, built, services),
   )
-  screen.say(screen.isVerbose ? questions(scenario, answers) : decided(scenario, answers, screen))
+  screen.say(decided(scenario, screen))
 
-  const kinesis = built.destinations.find(({ kind }) => kind === 'kinesis')!
-  const outage = await beginOutage(aws, kinesis)
-  const startedMs = monotonicMs()
-  const seconds = () => (monotonicMs() - startedMs) / 1000
-  const published = await screen.step(
-    'Publishing the records over NATS, packed by 100',
-    () =>
-      publish(nats, linesOf(file), recordText(scenario, built), (records) =>
-        screen.progress(() => `${grouped(records)} of ${grouped(survey.lines)} records published`),
-      ),
-    (records) => `${grouped(records)} records`,
+  const textOf = recordText(scenario, built)
+  const endOutage = await beginOutage(aws, built.destinations.find(({ kind }) => kind === 'kinesis')!)
+  const published = await screen.step('Publishing the records over NATS', () =>
+    publish(nats, linesOf(file), textOf, (records) =>
+      screen.progress(() => `${grouped(records)} of ${grouped(survey.lines)} records published`),
+    ),
   )
-  const publishedSeconds = seconds()
-  const [metrics, seen] = await screen.step(
-    'Waiting until every event has arrived, while a shard fails for a time',
-    () =>
-      Promise.all([
-        whenArrived(
-          apiUrl,
-          published,
-          (page) => screen.progress(() => progressOf(page, published)),
-          () => !outage.isOver,
-        ),
-        outage.end(apiUrl, published),
-      ]),
-  )
-  const timing = { publishedSeconds, arrivedSeconds: seconds() }
-  const dead = await readDeadRecords(inside, deadLettersShown)
-  return {
+  const { seen, metrics } = await screen.step('Waiting until every event has arrived', async () => ({
+    seen: await endOutage(apiUrl, published),
+    metrics: await whenArrived(apiUrl, published, (text) => screen.progress(() => text)),
+  }))
+  const account = {
     scenario,
-    built,
     published,
     metrics,
-    timing,
     outage: seen,
-    deadLetters: dead.count,
-    letters: dead.first,
-    destinations: await Promise.all(built.destinations.map((each) => resultOf(aws, each))),
+    badRecords: (await services.badRecords()).reverse(),
+    destinations: await Promise.all(built.destinations.map((each) => arrivalsAt(aws, each))),
+    sample: await sampleIn(aws, built),
     situations: await countSituations(aws, built, scenario),
     idsRepeat: survey.idsRepeat,
   }
+  return { account, textOf }
 }
 
-/** A line as it is published: as in the file, or with what the ingress node adds. */
-export const recordText =
+/** As in the file, or with what the ingress node adds. */
+const recordText =
   ({ published }: Scenario, built: Built) =>
   (line: string): string => {
     if (published === undefined) return line
@@ -91,41 +71,24 @@ export const recordText =
     return record === undefined ? line : JSON.stringify(published(record, built))
   }
 
-function questions(scenario: Scenario, answers: readonly Decision[]): string {
-  const rows = scenario.questions.map(({ says, conn }, index) => {
-    const { decision, policy, warnings } = answers[index]!
-    const warned = warnings.length === 0 ? '' : 'with a warning of the restriction'
-    const note = policy === null ? warned : `policy "${policy}"`
-    return [
-      conn.server_port === undefined ? conn.server_name : `${conn.server_name}:${conn.server_port}`,
-      conn.client_ip,
-      decision,
-      note === '' ? says : `${says}: ${note}`,
-    ]
-  })
-  return `\n${table(['asked for', 'client', 'answer', ''], rows)}\n`
-}
-
-function progressOf(page: MetricsPage, records: number): string {
-  const sum = (name: string) => grouped(page.sum(`weir_${name}`))
-  const evaluated = `${sum('records_in_total')} of ${grouped(records)} records evaluated`
-  return `${evaluated}, ${sum('events_delivered_total')} events delivered, ${sum('events_backlog')} under way`
-}
-
-async function resultOf(aws: EmulatorClient, destination: Destination): Promise<DestinationResult> {
+async function arrivalsAt(aws: EmulatorClient, destination: Destination): Promise<Arrivals> {
   const { api, id, target } = destination
   const [status, received] = await Promise.all([api.deliveryStatus(id), aws.counts(target)])
-  const { events } = await aws.page(target, 0, eventsLookedAt)
-  const sample =
-    events.find(({ data }) => isDenied(data)) ?? events.find(({ data }) => !isLog(data)) ?? events[0]
-  return { destination, status, received, samples: sample === undefined ? [] : [sample.data] }
+  return { destination, status, received }
 }
 
-/** Events that name the reason why a connection was refused are the most instructive. */
-const isDenied = (data: string): boolean => data.includes('"decision":"deny"')
-
-/** An event that a traffic policy logs holds only its author's text. */
-const isLog = (data: string): boolean => data.includes('"event_type":"log.v0"')
+/** Of events that name the reason why a connection was refused, the shortest fits a screen best. */
+async function sampleIn(aws: EmulatorClient, { destinations }: Built): Promise<Sample | undefined> {
+  const pages = destinations.map(async ({ kind, target }) =>
+    (await aws.page(target, 0, eventsLookedAt)).events.map(({ data }) => ({ kind, text: data.trim() })),
+  )
+  // An event that a traffic policy logs holds only its author's text.
+  const events = (await Promise.all(pages))
+    .flat()
+    .filter(({ text }) => !text.includes('"event_type":"log.v0"'))
+  const refusals = events.filter(({ text }) => text.includes('"decision":"deny"'))
+  return (refusals.length > 0 ? refusals : events).toSorted((a, b) => a.text.length - b.text.length)[0]
+}
 
 /** How many events arrived of each situation. */
 async function countSituations(

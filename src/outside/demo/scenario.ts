@@ -1,5 +1,6 @@
 /** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
 import type { RecordType } from '../../delivery/record/traffic-record.js'
+import type { NewRule, NewSource } from '../../words/client/client.js'
 import type { RecordView } from './records-file.js'
 
 export type TargetKind = 'kinesis' | 'firehose' | 'cloudwatch_logs'
@@ -18,10 +19,8 @@ export interface Scenario {
   readonly decidedBy: Readonly<Record<'allow' | 'block' | 'deny', string>>
   /** Groups of events that are counted among all that arrived at these targets. */
   readonly situations: { readonly targets: readonly TargetKind[]; readonly each: readonly Situation[] }
-  /** How many records of this type belong to the account of this target, given how many were evaluated. */
-  readonly heard: (target: TargetKind, type: RecordType, evaluated: number) => number
-  /** How many `log.v0` events go to this target; undefined if it is not known. */
-  readonly logs: (target: TargetKind) => number | undefined
+  /** How many events go to each target, if it is known. */
+  readonly events?: Readonly<Record<TargetKind, number>>
   /** Bad records in the file; undefined if it is not known. */
   readonly malformed?: number
   /** Connections that a restriction would have blocked if it were enforced. */
@@ -46,10 +45,7 @@ export interface AccountPlan {
   readonly subscriptions: readonly SubscriptionPlan[]
 }
 
-interface RulePlan {
-  readonly cidr: string
-  readonly action: 'allow' | 'deny'
-}
+type RulePlan = Pick<NewRule, 'cidr' | 'action'>
 
 export interface EdgePlan {
   /** Names it in questions and records. */
@@ -76,15 +72,10 @@ interface TrafficPolicyPlan {
 export interface SubscriptionPlan {
   readonly description: string
   readonly to: TargetKind
-  readonly sources: readonly {
-    readonly type: string
-    readonly fields?: readonly string[]
-    readonly filter?: string
-  }[]
+  readonly sources: readonly NewSource[]
 }
 
 export interface Question {
-  readonly says: string
   /** The policy that decides, in a few words. */
   readonly by: string
   /** An edge without hostports is named by its id. */
@@ -98,7 +89,6 @@ export interface Question {
 export interface Situation {
   readonly says: string
   readonly endpoint: string
-  readonly outcome: string
   readonly expected: number
   /** Does this event belong to it? */
   readonly matches: (event: EventView) => boolean

@@ -1,17 +1,16 @@
 /** The programs of the demo: the AWS emulator and `weir serve`, in a temporary directory, on free ports. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { EventEmitter, once } from 'node:events'
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { readUserUrl } from '../../delivery/nats-server/nats-access.js'
-import { randomToken, within } from '../../ground/core/clock.js'
+import { monotonicMs, randomToken, sleep, within } from '../../ground/core/clock.js'
 import { forkOptions, programFile } from '../../ground/core/package.js'
 import type { ReleaseStack } from '../../ground/core/release.js'
 import { type Nats, openNats } from '../../ground/nats/nats.js'
 import { childEnvironment, settingNames } from '../../management/process/settings.js'
+import type { DeadLetter } from '../../words/shape/dead-letter.js'
 import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
 import type { KeyPair } from '../emulator/wire.js'
 
@@ -31,6 +30,8 @@ export interface Services {
   readonly inside: Nats
   /** Runs `weir account create` while the service runs. */
   createAccount(name: string): Promise<{ accountId: string; token: string }>
+  /** Runs `weir dead list`: the records that were set aside, newest first. */
+  badRecords(): Promise<DeadLetter[]>
   /** Runs `weir console`: a link that signs in to the web console once. */
   signInLink(): Promise<string>
   /** Resolves when a program has ended by itself. */
@@ -52,9 +53,9 @@ export async function openServices(
   mkdirSync(logs)
   const start = (name: string, program: string, args: string[], settings: Record<string, string> = {}) => {
     stopping.throwIfAborted()
-    const logFile = join(logs, `${name.replaceAll(' ', '-')}.log`)
+    const logFile = join(logs, `${name.replaceAll(/\W+/g, '-')}.log`)
     const environment = childEnvironment([], { ...unset, ...settings })
-    return release.own(new Program({ name, module: program, args, environment, logFile }))
+    return release.own(new Program(name, [program, ...args], environment, logFile))
   }
 
   const emulator = start('aws emulator', programFile('emulator'), ['--port', '0', '--with-parent'])
@@ -76,7 +77,8 @@ export async function openServices(
     AWS_SECRET_ACCESS_KEY: awsKey.secretAccessKey,
     AWS_PROFILE: '',
   }
-  const weir = start('weir serve', module, ['serve'], settings)
+  const weirCommand = (...words: string[]) => start(`weir ${words.join(' ')}`, module, words, settings)
+  const weir = weirCommand('serve')
   const natsUrl = await weir.said('nats: ')
   const apiUrl = await weir.said('API: ')
   const nats = release.own(await openNats({ servers: [natsUrl], name: 'weir demo', replicas: 1 }))
@@ -94,15 +96,15 @@ export async function openServices(
     nats,
     inside,
     async createAccount(name) {
-      const command = start(
-        `weir account create ${name}`,
-        module,
-        ['account', 'create', '--name', name],
-        settings,
-      )
+      const command = weirCommand('account', 'create', '--name', name)
       return { accountId: await command.said('account: '), token: await command.said('token: ') }
     },
-    signInLink: () => start('weir console', module, ['console'], settings).said('console: '),
+    async badRecords() {
+      const words = ['dead', 'list', '--all', '--type', 'record', '--each', '--json']
+      const lines = (await weirCommand(...words).result()).split('\n')
+      return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as DeadLetter)
+    },
+    signInLink: () => weirCommand('console').said('console: '),
     broken: Promise.race([
       weir.ended.then(() => `weir serve ended:\n${weir.lastLines()}`),
       emulator.ended.then(() => `The AWS emulator ended:\n${emulator.lastLines()}`),
@@ -110,78 +112,70 @@ export async function openServices(
   }
 }
 
-/** A program that the demo runs. It ends when the demo does, even if the demo is killed. */
-interface ProgramOptions {
-  readonly name: string
-  readonly module: string
-  readonly args: readonly string[]
-  readonly environment: NodeJS.ProcessEnv
-  /** Gets its output. */
-  readonly logFile: string
-}
-
 /** Later than each program itself gives up: `weir serve` says what is missing. */
 const readyTimeoutMs = 600_000
+const lookEveryMs = 50
 const endTimeoutMs = 25_000
 
 /**
- * A running program, connected by its standard input and an IPC channel. Both close when this process ends, and the
- * program ends when one of them closes. A signal would come in addition to that of Ctrl-C.
+ * A running program, whose output is a file. It is connected by its standard input and an IPC channel: both close when this
+ * process ends, even if that is killed, and the program ends when one of them closes. A signal would come in addition to that
+ * of Ctrl-C.
  */
 class Program {
   readonly #child: ChildProcess
   readonly #name: string
-  readonly #lines: string[] = []
-  /** Emits `change` for each line, and when the program has ended. */
-  readonly #changes = new EventEmitter()
+  readonly #logFile: string
+  #hasEnded = false
   /** Resolves when it has ended. */
   readonly ended: Promise<void>
 
-  constructor({ name, module, args, environment, logFile }: ProgramOptions) {
+  constructor(name: string, command: readonly string[], env: NodeJS.ProcessEnv, logFile: string) {
     this.#name = name
-    this.#child = spawn(process.execPath, [...forkOptions(), module, ...args], {
-      env: environment,
-      stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
+    this.#logFile = logFile
+    const log = openSync(logFile, 'a')
+    this.#child = spawn(process.execPath, [...forkOptions(), ...command], {
+      env,
+      stdio: ['pipe', log, log, 'ipc'],
     })
+    closeSync(log)
     this.#child.stdin?.on('error', () => {})
     this.ended = new Promise((resolve) => {
       this.#child.once('exit', () => resolve())
       this.#child.once('error', () => resolve())
     })
-    const log = createWriteStream(logFile)
-    log.on('error', () => {})
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      createInterface({ input: stream! }).on('line', (line) => {
-        log.write(`${line}\n`)
-        this.#lines.push(line)
-        if (this.#lines.length > 200) this.#lines.shift()
-        this.#changes.emit('change')
-      })
-    }
     void this.ended.then(() => {
-      this.#changes.emit('change')
-      log.end()
+      this.#hasEnded = true
     })
   }
 
   /** Waits for a line that begins with `prefix`; returns the rest of it. */
-  said(prefix: string): Promise<string> {
-    return within(readyTimeoutMs, this.#find(prefix), `${this.#name} does not get ready.`)
+  async said(prefix: string): Promise<string> {
+    const wanted = new RegExp(`^${prefix}(.*)\n`, 'm')
+    for (const startedMs = monotonicMs(); monotonicMs() - startedMs < readyTimeoutMs; ) {
+      // Asked before the file is read: the line may be the last one.
+      const isLastLook = this.#hasEnded
+      const [, rest] = wanted.exec(this.#output()) ?? []
+      if (rest !== undefined) return rest
+      if (isLastLook) throw new Error(`${this.#name} ended before it was ready:\n${this.lastLines()}`)
+      await sleep(lookEveryMs)
+    }
+    throw new Error(`${this.#name} does not get ready.`)
   }
 
-  async #find(prefix: string): Promise<string> {
-    for (;;) {
-      const line = this.#lines.find((each) => each.startsWith(prefix))
-      if (line !== undefined) return line.slice(prefix.length)
-      const { exitCode, signalCode } = this.#child
-      if (exitCode !== null || signalCode !== null)
-        throw new Error(`${this.#name} ended before it was ready:\n${this.lastLines()}`)
-      await once(this.#changes, 'change')
-    }
+  /** All its output, when it has ended. */
+  async result(): Promise<string> {
+    await this.ended
+    if (this.#child.exitCode !== 0) throw new Error(`${this.#name} failed:\n${this.lastLines()}`)
+    return this.#output()
   }
 
   lastLines(): string {
-    return this.#lines.slice(-5).join('\n')
+    return this.#output().trimEnd().split('\n').slice(-5).join('\n')
+  }
+
+  #output(): string {
+    return readFileSync(this.#logFile, 'utf8')
   }
 
   async close(): Promise<void> {

@@ -5,15 +5,13 @@ import type { EmulatorClient } from '../emulator/client.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
 import { untilFound } from './patience.js'
+import { grouped } from './screen.js'
 
 /** Observations while a shard failed. */
 export interface Outage {
   readonly shard: number
   /** The state that the destination reported because of the failure. */
   readonly state: DeliveryStatus['state']
-  readonly code: string
-  /** Events that arrived through the other shards. */
-  readonly arrived: number
   /** It lasted at least this long. */
   readonly seconds: number
 }
@@ -27,70 +25,57 @@ const hasArrived = (metrics: MetricsPage, records: number): boolean =>
   metrics.sum('weir_events_backlog') === 0 &&
   metrics.revisionOf('pipeline') > 0
 
-/**
- * Resolves when every record is evaluated and no event is under way; throws if there is no progress. `isHeld`: events wait
- * for an outage that the demo itself will end.
- */
-export function whenArrived(
-  apiUrl: string,
-  records: number,
-  progress: (metrics: MetricsPage) => void,
-  isHeld: () => boolean,
-): Promise<MetricsPage> {
-  return untilFound(async () => {
-    const metrics = await readMetrics(apiUrl)
-    if (hasArrived(metrics, records)) return { found: metrics }
-    progress(metrics)
-    const evaluated = metrics.sum('weir_records_in_total')
-    const backlog = metrics.sum('weir_events_backlog')
-    const held = isHeld() ? 'while a shard fails' : 'and all shards work'
-    return {
-      situation: `${evaluated} of ${records} records came in, ${backlog} events are under way, ${held}.`,
-    }
-  })
+function progressOf(metrics: MetricsPage, records: number): string {
+  const [recordsIn = '', delivered = '', backlog = ''] = [
+    'weir_records_in_total',
+    'weir_events_delivered_total',
+    'weir_events_backlog',
+  ].map((name) => grouped(metrics.sum(name)))
+  return `${recordsIn} of ${grouped(records)} records came in, ${delivered} events delivered, ${backlog} under way`
 }
 
-/**
- * The error that the failing shard caused, once the destination reports it. The state alone proves nothing: on a busy
- * machine it may only mean that no deliverer answered in time.
- */
-export const feltError = ({ state, last_error }: DeliveryStatus): string | undefined =>
-  state === 'throttled' || state === 'failing' ? last_error?.code : undefined
+/** Resolves when every record is evaluated and no event is under way; throws if there is no progress. */
+export const whenArrived = (
+  apiUrl: string,
+  records: number,
+  progress: (text: string) => void,
+): Promise<MetricsPage> =>
+  untilFound(async () => {
+    const metrics = await readMetrics(apiUrl)
+    if (hasArrived(metrics, records)) return { found: metrics }
+    const situation = progressOf(metrics, records)
+    progress(situation)
+    return { situation }
+  })
 
 /**
- * Begins an outage of a Kinesis shard. `end` lets the shard recover after the destination has reported the outage, or
- * when everything has arrived without an event for that shard.
+ * Did it notice that a shard fails? The state alone proves nothing: on a busy machine it may only mean that no deliverer
+ * answered in time.
  */
-export async function beginOutage(
-  aws: EmulatorClient,
-  destination: Destination,
-): Promise<{ readonly isOver: boolean; end(apiUrl: string, records: number): Promise<Outage | undefined> }> {
+export const hasNoticed = ({ state, last_error }: DeliveryStatus): boolean =>
+  (state === 'throttled' || state === 'failing') && last_error !== null
+
+/**
+ * Lets a Kinesis shard fail. The result ends that, after the destination has reported it, or when everything has arrived
+ * without an event for that shard.
+ */
+export async function beginOutage(aws: EmulatorClient, { id, api }: Destination) {
   const effect = { type: 'fail_records', shard: failingShard } as const
   const fault = await aws.addFault({ service: 'kinesis', operation: 'PutRecords', effect })
   const startedMs = monotonicMs()
-  let isOver = false
-  return {
-    get isOver() {
-      return isOver
-    },
-    async end(apiUrl, records) {
-      try {
-        return await untilFound(async () => {
-          const status = await destination.api.deliveryStatus(destination.id)
-          const code = feltError(status)
-          if (code !== undefined) {
-            await sleep(outageMs)
-            const { unique } = await aws.counts(destination.target)
-            const seconds = (monotonicMs() - startedMs) / 1000
-            return { found: { shard: failingShard, state: status.state, code, arrived: unique, seconds } }
-          }
-          if (hasArrived(await readMetrics(apiUrl), records)) return { found: undefined }
-          return { situation: `The destination whose shard fails is ${status.state}.` }
-        })
-      } finally {
-        await aws.clearFaults(fault)
-        isOver = true
+  return async (apiUrl: string, records: number): Promise<Outage | undefined> => {
+    const seen = await untilFound(async () => {
+      const status = await api.deliveryStatus(id)
+      if (hasNoticed(status)) return { found: status.state }
+      const metrics = await readMetrics(apiUrl)
+      if (hasArrived(metrics, records)) return { found: undefined }
+      return {
+        situation: `${progressOf(metrics, records)}; a shard fails, and its destination is ${status.state}`,
       }
-    },
+    })
+    if (seen !== undefined) await sleep(outageMs)
+    await aws.clearFaults(fault)
+    const seconds = (monotonicMs() - startedMs) / 1000
+    return seen && { shard: failingShard, state: seen, seconds }
   }
 }
