@@ -1,5 +1,4 @@
 /** Creates the resources of a scenario through the management API. */
-
 import { parseArn } from '../../delivery/deliver/aws/arn.js'
 import { kindNamed } from '../../delivery/deliver/kinds.js'
 import type { RecordType } from '../../delivery/record/traffic-record.js'
@@ -8,7 +7,7 @@ import { jsonOf } from '../../ground/core/bytes.js'
 import { type Client, openClient } from '../../words/client/client.js'
 import type { NewResource } from '../../words/client/kinds.js'
 import type { Decision } from '../../words/shape/decisions/decision.js'
-import type { ResourceName } from '../emulator/wire.js'
+import type { Keep, ResourceName } from '../emulator/wire.js'
 import { readMetrics } from './metrics-page.js'
 import { untilFound } from './patience.js'
 import type { AccountPlan, CreatedIds, EdgePlan, Question, Scenario, TargetKind } from './scenario.js'
@@ -39,7 +38,7 @@ interface Owner {
   readonly accountId: string
 }
 
-export async function build(scenario: Scenario, services: Services, keep: 'all' | 'ids'): Promise<Built> {
+export async function build(scenario: Scenario, services: Services, keep: Keep): Promise<Built> {
   const accountIds: string[] = []
   const edgeIds = new Map<string, string>()
   const destinations: Destination[] = []
@@ -59,11 +58,7 @@ const targetOf = (kind: TargetKind): ResourceName => ({
   name: 'weir-demo',
 })
 
-async function makeDestinations(
-  owner: Owner,
-  services: Services,
-  keep: 'all' | 'ids',
-): Promise<Destination[]> {
+async function makeDestinations(owner: Owner, services: Services, keep: Keep): Promise<Destination[]> {
   const { plan, api } = owner
   const destinations: Destination[] = []
   for (const kind of plan.destinations) {
@@ -105,11 +100,8 @@ async function makeEdges({ plan, api }: Owner, edgeIds: Map<string, string>): Pr
     policyIds.set(description, id)
   }
   const { enforced, ipPolicy } = plan.restriction
-  await api.ipRestriction.create({
-    type: 'endpoints',
-    enforced,
-    ip_policy_ids: [policyIds.get(ipPolicy)!],
-  })
+  const ip_policy_ids = [policyIds.get(ipPolicy)!]
+  await api.ipRestriction.create({ type: 'endpoints', enforced, ip_policy_ids })
   for (const edge of plan.edges) edgeIds.set(edge.key, await makeEdge(api, edge, policyIds))
 }
 

@@ -15,7 +15,7 @@ import { run } from './run.js'
 import { grouped, Screen } from './screen.js'
 import { openServices, type Services } from './services.js'
 import { summary } from './summary.js'
-import { type TourCounts, tour } from './tour.js'
+import { tour } from './tour.js'
 
 interface DemoOptions {
   /** End when everything has arrived. */
@@ -41,8 +41,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     if (shown === undefined) return interrupted
     if (!options.once) {
       screen.say(addresses(shown.services, await shown.services.signInLink()))
-      const { nats, accountId } = shown.services
-      const live = keepPublishing({ ...shown, nats, accountId }, stopping.signal)
+      const live = keepPublishing({ ...shown, ...shown.services }, stopping.signal)
       await Promise.race([stop, failure(shown.services), live])
     }
     return shown.isFine ? 0 : 1
@@ -58,22 +57,19 @@ async function show(options: DemoOptions, screen: Screen, release: ReleaseStack,
   const survey = await screen.step(`Reading ${basename(file)}`, () =>
     surveyRecords(linesOf(file), (lines) => screen.progress(() => `${grouped(lines)} lines read`)),
   )
-  const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
+  const counts = readFileSync(packageFile('fixtures', 'records', 'demo.counts.json'), 'utf8')
+  const scenario = options.records === undefined ? tour(JSON.parse(counts)) : replay(survey)
   screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
   const services = await screen.step('Starting an AWS emulator and weir serve', () =>
     openServices(options.module, release, stopping),
   )
-  if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
-  const { account, textOf } = await Promise.race([
-    run(scenario, file, survey, services, screen),
-    failure(services),
-  ])
+  // On a terminal, Ctrl-C has left `^C` on the line.
+  if (!options.once) release.add(() => screen.say(process.stdout.isTTY ? '\nStopping …' : 'Stopping …'))
+  const running = run(scenario, file, survey, services, screen)
+  const { account, textOf } = await Promise.race([running, failure(services)])
   screen.say(summary(account, screen))
   return { services, scenario, file, textOf, isFine: checksOf(account).every(holds) }
 }
-
-const readCounts = (): TourCounts =>
-  JSON.parse(readFileSync(packageFile('fixtures', 'records', 'demo.counts.json'), 'utf8')) as TourCounts
 
 async function failure({ broken }: Services): Promise<never> {
   throw new Error(await broken)

@@ -12,28 +12,24 @@ const linesKept = 2_000
 const recordsPerBadOne = 60 * recordsPerSecond
 
 interface LiveOptions {
+  readonly nats: Pick<Nats, 'publish'>
+  readonly file: string
+  /** A line as the ingress node publishes it. */
+  readonly textOf: (line: string) => string
   /** The account that sees bad records, and those of names that no edge serves. */
   readonly accountId: string
   readonly scenario: Pick<Scenario, 'accounts'>
 }
 
-interface Publishing extends LiveOptions {
-  readonly nats: Pick<Nats, 'publish'>
-  readonly file: string
-  /** A line as the ingress node publishes it. */
-  readonly textOf: (line: string) => string
-}
-
 /** Publishes the first records of the file again and again, as if they had just ended, until `stopping` is aborted. */
-export async function keepPublishing(
-  { nats, file, textOf, ...options }: Publishing,
-  stopping: AbortSignal,
-): Promise<void> {
+export async function keepPublishing(options: LiveOptions, stopping: AbortSignal): Promise<void> {
+  const { nats, file, textOf } = options
   const records: RecordView[] = []
   for await (const line of linesOf(file)) {
     const record = parseRecordLine(textOf(line))
     // Bad records come at their own pace.
-    if (record !== undefined && isWell(record) && records.push(record) === linesKept) break
+    if (record === undefined || typeof record.conn?.server_port === 'string') continue
+    if (records.push(record) === linesKept) break
   }
   const renew = renewed(options)
   for (let count = 0; !stopping.aborted; await sleep(1_000 / ticksPerSecond, stopping)) {
@@ -45,10 +41,8 @@ export async function keepPublishing(
   }
 }
 
-const isWell = ({ conn }: RecordView): boolean => typeof conn?.server_port !== 'string'
-
 /** Makes the record number `count`, counted from 1, that ends now. */
-export function renewed({ accountId, scenario }: LiveOptions) {
+export function renewed({ accountId, scenario }: Pick<LiveOptions, 'accountId' | 'scenario'>) {
   const served = new Set(
     scenario.accounts.flatMap(({ edges }) => edges.flatMap(({ hostports }) => hostports)),
   )

@@ -2,8 +2,6 @@
  * The replay: edges for the server names of a file, and policies that fit any file. Its counts are not known
  * beforehand, but the books have to balance.
  */
-
-import type { RecordType } from '../../delivery/record/traffic-record.js'
 import { type RecordView, type Server, type Survey, serverKey } from './records-file.js'
 import {
   allBut,
@@ -53,12 +51,12 @@ export function replay({ servers, networks }: Survey): Scenario {
 }
 
 /** Records name the edge by its id: a name may have more ports than an edge may have hostports. */
-const edge = ({ name, type }: { name: string; type: EdgePlan['type'] }): EdgePlan => ({
+const edge = ({ name, type }: Server): EdgePlan => ({
   key: serverKey(type, name),
   type,
   hostports: [],
   ipPolicy: barred,
-  ...policiesOf[type],
+  ...(type === 'tcp_connection' ? { inbound, outbound } : {}),
 })
 
 const inbound = [
@@ -66,12 +64,6 @@ const inbound = [
   logging('visitor from the United States', 'conn.geo.country_code == "US"'),
 ]
 const outbound = [logging('remote login', 'conn.server_port in [22, 23, 3389]')]
-
-/** Edges for HTTP requests have none here. */
-const policiesOf: Readonly<Record<RecordType, Pick<EdgePlan, 'inbound' | 'outbound'>>> = {
-  tcp_connection: { inbound, outbound },
-  http_request: {},
-}
 
 const filter = 'inCidrRange(conn.client_ip, "0.0.0.0/1")'
 const traffic = ['tcp_connection_closed.v0', 'http_request_complete.v0']
@@ -95,8 +87,7 @@ function question({ name, type, port }: Server, busiest: string): Question {
     server_name: name,
     ...(port === undefined ? {} : { server_port: port }),
   }
-  const by = `IP policy "${barred}"`
-  return { by, edge: serverKey(type, name), conn, decision: 'block' }
+  return { by: `IP policy "${barred}"`, edge: serverKey(type, name), conn, decision: 'block' }
 }
 
 /** A record without an edge names the account, which gets its events; it is counted as unserved. */

@@ -1,4 +1,4 @@
-/** Runs a scenario step by step, and collects what happened. */
+/** Runs a scenario step by step, and collects its outcome. */
 import type { EmulatorClient } from '../emulator/client.js'
 import type { Account, Arrivals, Sample } from './books.js'
 import { type Built, build, type Destination, whenInEffect } from './build.js'
@@ -15,19 +15,14 @@ const keptRecordsMax = 20_000
 /** An event worth showing is among the first ones of a destination. */
 const eventsLookedAt = 2_000
 
-interface Run {
-  readonly account: Account
-  /** A line as it is published. */
-  readonly textOf: (line: string) => string
-}
-
+/** Resolves with the outcome, and how a line of the file is published. */
 export async function run(
   scenario: Scenario,
   file: string,
   survey: Survey,
   services: Services,
   screen: Screen,
-): Promise<Run> {
+) {
   const { aws, nats, apiUrl } = services
   const built = await screen.step('Making accounts, policies, edges and destinations through the API', () =>
     build(scenario, services, survey.lines > keptRecordsMax ? 'ids' : 'all'),
@@ -48,7 +43,7 @@ export async function run(
     seen: await endOutage(apiUrl, published),
     metrics: await whenArrived(apiUrl, published, (text) => screen.progress(() => text)),
   }))
-  const account = {
+  const account: Account = {
     scenario,
     published,
     metrics,
@@ -77,17 +72,14 @@ async function arrivalsAt(aws: EmulatorClient, destination: Destination): Promis
   return { destination, status, received }
 }
 
-/** Of events that name the reason why a connection was refused, the shortest fits a screen best. */
+/** An event of a connection that was denied is the most instructive, and the shortest one fits a screen best. */
 async function sampleIn(aws: EmulatorClient, { destinations }: Built): Promise<Sample | undefined> {
   const pages = destinations.map(async ({ kind, target }) =>
     (await aws.page(target, 0, eventsLookedAt)).events.map(({ data }) => ({ kind, text: data.trim() })),
   )
-  // An event that a traffic policy logs holds only its author's text.
-  const events = (await Promise.all(pages))
-    .flat()
-    .filter(({ text }) => !text.includes('"event_type":"log.v0"'))
-  const refusals = events.filter(({ text }) => text.includes('"decision":"deny"'))
-  return (refusals.length > 0 ? refusals : events).toSorted((a, b) => a.text.length - b.text.length)[0]
+  const events = (await Promise.all(pages)).flat().toSorted((a, b) => a.text.length - b.text.length)
+  const withDecision = (name: string) => events.find(({ text }) => text.includes(`"decision":"${name}"`))
+  return withDecision('deny') ?? withDecision('block') ?? withDecision('allow')
 }
 
 /** How many events arrived of each situation. */

@@ -1,6 +1,7 @@
 /** A run of the demo as data: resources to create, questions, and expected results. The other files carry it out. */
 import type { RecordType } from '../../delivery/record/traffic-record.js'
 import type { NewRule, NewSource } from '../../words/client/client.js'
+import type { NewResource } from '../../words/client/kinds.js'
 import type { RecordView } from './records-file.js'
 
 export type TargetKind = 'kinesis' | 'firehose' | 'cloudwatch_logs'
@@ -59,15 +60,7 @@ export interface EdgePlan {
   readonly outbound?: readonly TrafficPolicyPlan[]
 }
 
-/** As the API takes it. */
-interface TrafficPolicyPlan {
-  readonly name: string
-  readonly expressions: readonly string[]
-  readonly actions: readonly {
-    readonly type: 'deny' | 'log'
-    readonly config?: Readonly<Record<string, unknown>>
-  }[]
-}
+type TrafficPolicyPlan = NonNullable<NonNullable<NewResource<'tcpEdge'>['policies']>['inbound']>[number]
 
 export interface SubscriptionPlan {
   readonly description: string

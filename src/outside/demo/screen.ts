@@ -31,11 +31,6 @@ export class Screen {
     this.#output.write(`${text}\n`)
   }
 
-  /** On a terminal, Ctrl-C has left `^C` on the line. */
-  sayAfterKey(text: string): void {
-    this.say(this.#output.isTTY ? `\n${text}` : text)
-  }
-
   /** Shows the step until it is done. */
   async step<T>(what: string, work: () => Promise<T>): Promise<T> {
     this.#show(what)

@@ -1,5 +1,4 @@
 /** The programs of the demo: the AWS emulator and `weir serve`, in a temporary directory, on free ports. */
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,45 +7,18 @@ import { readUserUrl } from '../../delivery/nats-server/nats-access.js'
 import { monotonicMs, randomToken, sleep, within } from '../../ground/core/clock.js'
 import { forkOptions, programFile } from '../../ground/core/package.js'
 import type { ReleaseStack } from '../../ground/core/release.js'
-import { type Nats, openNats } from '../../ground/nats/nats.js'
+import { openNats } from '../../ground/nats/nats.js'
 import { childEnvironment, settingNames } from '../../management/process/settings.js'
 import type { DeadLetter } from '../../words/shape/dead-letter.js'
-import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
-import type { KeyPair } from '../emulator/wire.js'
+import { emulatorClient } from '../emulator/client.js'
 
-export interface Services {
-  readonly dir: string
-  readonly apiUrl: string
-  readonly natsUrl: string
-  readonly emulatorUrl: string
-  /** Key of the first account. */
-  readonly token: string
-  readonly accountId: string
-  readonly aws: EmulatorClient
-  readonly awsKey: KeyPair
-  /** As an ingress node. */
-  readonly nats: Nats
-  /** As an operator, to look into streams. */
-  readonly inside: Nats
-  /** Runs `weir account create` while the service runs. */
-  createAccount(name: string): Promise<{ accountId: string; token: string }>
-  /** Runs `weir dead list`: the records that were set aside, newest first. */
-  badRecords(): Promise<DeadLetter[]>
-  /** Runs `weir console`: a link that signs in to the web console once. */
-  signInLink(): Promise<string>
-  /** Resolves when a program has ended by itself. */
-  readonly broken: Promise<string>
-}
+export type Services = Awaited<ReturnType<typeof openServices>>
 
 /** The settings of the caller are not for the demo's programs. */
 const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
 
 /** Everything is closed, and its directory removed, with `release`. */
-export async function openServices(
-  module: string,
-  release: ReleaseStack,
-  stopping: AbortSignal,
-): Promise<Services> {
+export async function openServices(module: string, release: ReleaseStack, stopping: AbortSignal) {
   const dir = mkdtempSync(join(tmpdir(), 'weir-demo-'))
   release.add(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
   const logs = join(dir, 'logs')
@@ -89,28 +61,40 @@ export async function openServices(
     apiUrl,
     natsUrl,
     emulatorUrl,
+    /** Key of the first account. */
     token,
     accountId: await weir.said('account: '),
     aws,
     awsKey,
+    /** As an ingress node. */
     nats,
+    /** As an operator, to look into streams. */
     inside,
-    async createAccount(name) {
-      const command = weirCommand('account', 'create', '--name', name)
-      return { accountId: await command.said('account: '), token: await command.said('token: ') }
-    },
-    async badRecords() {
-      const words = ['dead', 'list', '--all', '--type', 'record', '--each', '--json']
-      const lines = (await weirCommand(...words).result()).split('\n')
-      return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as DeadLetter)
-    },
-    signInLink: () => weirCommand('console').said('console: '),
+    ...commandsOf(weirCommand),
+    /** Resolves when a program has ended by itself. */
     broken: Promise.race([
       weir.ended.then(() => `weir serve ended:\n${weir.lastLines()}`),
       emulator.ended.then(() => `The AWS emulator ended:\n${emulator.lastLines()}`),
     ]),
   }
 }
+
+/** Commands of an operator, while the service runs. */
+const commandsOf = (command: (...words: string[]) => Program) => ({
+  async createAccount(name: string) {
+    const created = command('account', 'create', '--name', name)
+    return { accountId: await created.said('account: '), token: await created.said('token: ') }
+  },
+  /** The records that were set aside, newest first. */
+  async badRecords() {
+    const words = ['dead', 'list', '--all', '--type', 'record', '--each', '--json']
+    const lines = (await command(...words).result()).split('\n')
+    // The others are warnings.
+    return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as DeadLetter)
+  },
+  /** A link that signs in to the web console once. */
+  signInLink: () => command('console').said('console: '),
+})
 
 /** Later than each program itself gives up: `weir serve` says what is missing. */
 const readyTimeoutMs = 600_000
@@ -128,7 +112,7 @@ class Program {
   readonly #logFile: string
   #hasEnded = false
   /** Resolves when it has ended. */
-  readonly ended: Promise<void>
+  readonly ended: Promise<unknown>
 
   constructor(name: string, command: readonly string[], env: NodeJS.ProcessEnv, logFile: string) {
     this.#name = name
@@ -141,8 +125,7 @@ class Program {
     closeSync(log)
     this.#child.stdin?.on('error', () => {})
     this.ended = new Promise((resolve) => {
-      this.#child.once('exit', () => resolve())
-      this.#child.once('error', () => resolve())
+      this.#child.once('exit', resolve).once('error', resolve)
     })
     void this.ended.then(() => {
       this.#hasEnded = true

@@ -10,6 +10,9 @@ const widthMax = 100
 const deadLettersShown = 2
 const eventLinesMax = 6
 
+/** Other decisions are red. */
+const colours: Record<string, 'green' | 'yellow'> = { allow: 'green', allowed: 'green', unserved: 'yellow' }
+
 const cut = (text: string): string => (text.length > widthMax ? `${text.slice(0, widthMax - 2)} …` : text)
 
 /** Rows with aligned columns. A decision among the words is painted. */
@@ -17,8 +20,8 @@ function table(rows: readonly (readonly string[])[], screen: Paint): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? []
   return rows.map((row) =>
     cut(`  ${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')}`.trimEnd()).replace(
-      /allow|block|deny|denied|unserved/,
-      (word) => screen.paint(word === 'allow' ? 'green' : 'red', word),
+      /allow(ed)?|block(ed)?|deny|denied|unserved/,
+      (word) => screen.paint(colours[word] ?? 'red', word),
     ),
   )
 }
@@ -62,11 +65,8 @@ function decisions({ metrics, scenario }: Account, screen: Paint): string[] {
     ['denied', of('deny'), deny],
     ['unserved', metrics.sum('weir_records_unserved_total'), 'no edge serves them; counted above, too'],
   ] as const
-  const shown = rows.filter(([, count]) => count > 0)
-  return table(
-    shown.map(([word, count, by]) => [counted(count), word, by]),
-    screen,
-  )
+  const shown = rows.filter(([, count]) => count > 0).map(([word, count, by]) => [counted(count), word, by])
+  return table(shown, screen)
 }
 
 const arrivals = ({ destination, status: { counts }, received }: Arrivals): string[] => [
@@ -81,7 +81,7 @@ const counted = (count: number): string => grouped(count).padStart(7)
 export const outage = ({ outage: seen }: Pick<Account, 'outage'>): string =>
   seen === undefined
     ? 'A Kinesis shard refused every record, but no event was for it.'
-    : `Kinesis shard ${seen.shard} refused every record for at least ${seen.seconds.toFixed(1)} s; its destination was ${seen.state} until then.`
+    : `Kinesis shard ${seen.shard} refused every record for at least ${seen.seconds.toFixed(1)} s; its destination was ${seen.state}.`
 
 function deadLetters({ badRecords }: Account): string[] {
   const count = badRecords.length

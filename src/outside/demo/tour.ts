@@ -16,7 +16,7 @@ import {
 } from './scenario.js'
 
 /** The shape of `demo.counts.json`. */
-export interface TourCounts {
+interface TourCounts {
   readonly malformed: number
   readonly unserved: number
   readonly bad_cidrs: readonly string[]
@@ -52,8 +52,6 @@ export function tour(counts: TourCounts): Scenario {
   const from = (endpoint: string, ...codes: string[]) =>
     codes.reduce((sum, code) => sum + (countsOf(endpoint).countries[code] ?? 0), 0)
   const records = (...endpoints: string[]) => endpoints.reduce((sum, name) => sum + countsOf(name).records, 0)
-  const harborLogs = from(ssh.us, 'CN') + from(ssh.us, 'GB', 'BR', 'DE') + countsOf(database).large
-  const meadowLogs = from(game, 'ZA')
   return {
     accounts: [harbor(counts), meadow(counts)],
     questions: [
@@ -86,9 +84,11 @@ export function tour(counts: TourCounts): Scenario {
         byPolicy(policy.large, database, countsOf(database).large),
       ],
     },
+    // One of each record, and one of each log action.
     events: {
-      kinesis: records(ssh.us, database, web) + harborLogs,
-      firehose: records(ssh.eu, game) + meadowLogs,
+      kinesis:
+        records(ssh.us, database, web) + from(ssh.us, 'CN', 'GB', 'BR', 'DE') + countsOf(database).large,
+      firehose: records(ssh.eu, game) + from(game, 'ZA'),
       cloudwatch_logs: records(database),
     },
     malformed: counts.malformed,

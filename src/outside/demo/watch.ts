@@ -26,12 +26,9 @@ const hasArrived = (metrics: MetricsPage, records: number): boolean =>
   metrics.revisionOf('pipeline') > 0
 
 function progressOf(metrics: MetricsPage, records: number): string {
-  const [recordsIn = '', delivered = '', backlog = ''] = [
-    'weir_records_in_total',
-    'weir_events_delivered_total',
-    'weir_events_backlog',
-  ].map((name) => grouped(metrics.sum(name)))
-  return `${recordsIn} of ${grouped(records)} records came in, ${delivered} events delivered, ${backlog} under way`
+  const sum = (name: string) => grouped(metrics.sum(`weir_${name}`))
+  const recordsIn = `${sum('records_in_total')} of ${grouped(records)} records came in`
+  return `${recordsIn}, ${sum('events_delivered_total')} events delivered, ${sum('events_backlog')} under way`
 }
 
 /** Resolves when every record is evaluated and no event is under way; throws if there is no progress. */

@@ -97,7 +97,7 @@ const cases = [
   {
     name: 'an event that is missing, although ids repeat',
     given: { unique: 3, repeated: 4 },
-    broken: ['kinesis: at least all arrived'],
+    broken: ['kinesis: each event arrived'],
   },
   {
     name: 'an event that was neither delivered nor dead-lettered',

@@ -31,7 +31,7 @@ t.test('the report of an outage has the numbers of the run', async (t) => {
   t.match(outage({ outage: undefined }), /no event was for it/)
   t.equal(
     outage({ outage: { shard: 1, state: 'throttled', seconds: 1.5 } }),
-    'Kinesis shard 1 refused every record for at least 1.5 s; its destination was throttled until then.',
+    'Kinesis shard 1 refused every record for at least 1.5 s; its destination was throttled.',
   )
 })
 
