@@ -1,7 +1,6 @@
 /** Messages are read from the servers of a cluster that lead, and stored by them, without another server in between. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { AcknowledgedSequences, DurableReader } from '../../../src/ground/nats/durable-reader.js'
@@ -69,8 +68,20 @@ t.test('servers hand a consumer to each other: its reader looks, and opens it ag
   t.teardown(() => nats.close())
   await nats.ensureStream(streamOf('STREAM'))
   let opened = 0
+  let looks = 0
+  const openConsumer: typeof nats.openConsumer = async (options) => {
+    const { hasMoved, ...other } = await nats.openConsumer(options)
+    const look = async (): Promise<boolean> => {
+      const answer = await hasMoved!()
+      looks += 1
+      return answer
+    }
+    return { ...other, hasMoved: look }
+  }
+  const { acknowledgements } = nats
+  const onReconnect = nats.onReconnect.bind(nats)
   const reader = new DurableReader({
-    nats,
+    nats: { openConsumer, acknowledgements, onReconnect },
     consumer: { stream: 'STREAM', name: 'readers', ackPendingMax: 10 },
     acknowledged: new AcknowledgedSequences(10),
     pull: async (_, signal) => {
@@ -83,7 +94,7 @@ t.test('servers hand a consumer to each other: its reader looks, and opens it ag
   })
   reader.open()
   await until('it is read', () => opened === 1)
-  await sleep(500)
+  await until('it has looked for its leader', () => looks >= 3)
   t.equal(opened, 1, 'it stays open while its leader stays')
   const connection = await connect({ servers: cluster.servers[0]!.url })
   t.teardown(() => connection.close())
@@ -106,24 +117,34 @@ t.test('one server: there is nothing nearer', async (t) => {
 t.test('a server that is away is tried until the connection is closed, and not after that', async (t) => {
   const cluster = await startNatsCluster(tempDir(t))
   t.teardown(() => cluster.close())
-  let tries = 0
-  const away = createServer((socket) => {
-    tries += 1
-    socket.destroy()
-  })
-  await once(away.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => away.close())
-  const { port } = away.address() as AddressInfo
+  /** Servers that break every connection off at once, and how often each was tried. */
+  const openAway = async () => {
+    const away = { tries: 0, url: '' }
+    const server = createServer((socket) => {
+      away.tries += 1
+      socket.destroy()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => server.close())
+    away.url = `nats://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return away
+  }
   const [one, two] = cluster.servers
-  const servers = [one!.url, two!.url, `nats://127.0.0.1:${port}`]
-  const nats = await openNats({ servers, name: 'test', replicas: 3 })
-  t.teardown(() => nats.close())
-  await nats.ensureStream(streamOf('STREAM'))
-  await nats.openConsumer(consumerOf('STREAM'))
-  const before = tries
-  await until('it is tried again and again', () => tries > before + 2)
+  const open = async (away: string) => {
+    const nats = await openNats({ servers: [one!.url, two!.url, away], name: 'test', replicas: 3 })
+    t.teardown(() => nats.close())
+    await nats.ensureStream(streamOf('STREAM'))
+    await nats.openConsumer(consumerOf('STREAM'))
+    return nats
+  }
+  const [away, other] = [await openAway(), await openAway()]
+  const nats = await open(away.url)
+  // As long as its connection is open, it is tried as often: it says how much time has passed.
+  await open(other.url)
+  const before = away.tries
+  await until('it is tried again and again', () => away.tries > before + 2)
   await nats.close()
-  const atClose = tries
-  await sleep(2_000)
-  t.ok(tries <= atClose + 1, `${tries - atClose} more`)
+  const [atClose, otherAtClose] = [away.tries, other.tries]
+  await until('the other one is tried again and again', () => other.tries > otherAtClose + 3)
+  t.ok(away.tries <= atClose + 1, `${away.tries - atClose} more`)
 })

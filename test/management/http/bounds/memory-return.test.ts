@@ -1,22 +1,30 @@
 import { memoryUsage } from 'node:process'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { mock } from 'node:test'
 import t from 'tap'
 import { MemoryReturn } from '../../../../src/management/http/bounds/bounded-work.js'
 import { until } from '../../../harness/weir.js'
 
+/** As `http/bounds/bounded-work.ts` has it. */
+const quietMs = 1_000
+
 t.test('garbage is given back once the last of several large bodies is done', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
   let collections = 0
   const memory = new MemoryReturn(() => {
     collections += 1
   })
   const [first, second] = [memory.begin(), memory.begin()]
   first()
-  await sleep(1_500)
+  mock.timers.tick(quietMs)
   t.equal(collections, 0, 'not while another is under way')
   second()
   memory.begin()()
-  await until('a collection', () => collections === 1)
-  await sleep(1_500)
+  mock.timers.tick(quietMs - 1)
+  t.equal(collections, 0, 'another one may follow')
+  mock.timers.tick(1)
+  t.equal(collections, 1)
+  mock.timers.tick(quietMs)
   t.equal(collections, 1, 'bodies that follow one another are cleaned up after together')
 })
 
