@@ -5,6 +5,7 @@ import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
 import { fetchPacks, PackSources } from '../../../src/delivery/deliver/pack-sources.js'
 import { packHeaders } from '../../../src/delivery/wire/names.js'
 import { onePartition } from '../../../src/delivery/wire/partitions.js'
+import { monotonicMs } from '../../../src/ground/core/clock.js'
 import type { ConsumerOptions } from '../../../src/ground/nats/consumers.js'
 import type { PulledMessage } from '../../../src/ground/nats/messages.js'
 import { pullBatch } from '../../../src/ground/nats/pull.js'
@@ -14,14 +15,17 @@ import { until } from '../../harness/weir.js'
 
 const partition = onePartition.all[0]!
 const subject = deliverySubject('ed_1')
+const deletedAfterMs = 1_000
 
 /** `taken` gets each pack, and what acknowledges it. */
 async function openSources(t: Test, taken: (pack: string, acknowledge: () => void) => void) {
   const { nats } = await openStreams(t)
+  let asked = 0
   const sources = new PackSources('ed_1', {
     nats,
-    deletedAfterMs: () => 1_000,
+    deletedAfterMs: () => deletedAfterMs,
     pull: async ({ reader }, consumer, signal) => {
+      asked += 1
       for await (const message of pullBatch(consumer, 1, signal)) {
         const inFlight = reader.begin(message)
         if (inFlight !== undefined)
@@ -37,7 +41,13 @@ async function openSources(t: Test, taken: (pack: string, acknowledge: () => voi
     await sources.close()
   })
   sources.open(partition)
-  return { nats, sources }
+  /** Waits until the server has been asked for a pack. */
+  const untilAsked = async (): Promise<void> => {
+    await until('it asks', () => asked > 0)
+    // The server answers in the order in which it was asked.
+    await nats.consumerInfo(deliveriesStream, 'ed_1')
+  }
+  return { nats, sources, untilAsked }
 }
 
 t.test(
@@ -52,7 +62,12 @@ t.test(
     await until('it comes', () => got.length === 1)
     await sources.closeIdle(60_000)
     t.notOk(sources.isEmpty, 'it came a moment ago')
-    await sleep(1_500)
+    const unread = { stream: deliveriesStream, name: 'unread', filter: deliverySubject('unread') }
+    await nats.openConsumer({ ...unread, ackPendingMax: 1, ackWaitMs: 1_000, deletedAfterMs })
+    await until(
+      'one that no one reads is deleted',
+      async () => (await nats.consumerInfo(deliveriesStream, unread.name)) === undefined,
+    )
     t.not(
       await nats.consumerInfo(deliveriesStream, 'ed_1'),
       undefined,
@@ -123,7 +138,7 @@ t.test(
     const budget = new ByteBudget(1_000_000)
     const sources = new PackSources('ed_1', {
       nats,
-      deletedAfterMs: () => 1_000,
+      deletedAfterMs: () => deletedAfterMs,
       pull: async (source, consumer, signal) => {
         const take = (message: PulledMessage): void => {
           got.push(Buffer.from(message.data).toString())
@@ -141,31 +156,42 @@ t.test(
     t.ok(sources.areQuietFor(60_000), 'there is none')
     sources.open(partition)
     t.notOk(sources.areQuietFor(60_000), 'packs may wait there')
-    await sleep(1_000)
-    await nats.publish(subject, 'moved', { headers: { [packHeaders.pack]: 'ed_1.pack' } })
-    await until('it comes', () => got.length === 1)
-    t.ok(sources.areQuietFor(1_000))
-    await nats.publish(subject, 'stored')
-    await until('it comes', () => got.length === 2)
-    t.notOk(sources.areQuietFor(1_000))
-    await sources.closeIdle(1_000)
+    /** Stores a pack, and waits until it has come; the result says how long ago it was stored. */
+    const comes = async (text: string, headers = {}): Promise<() => number> => {
+      const beganMs = monotonicMs()
+      const before = got.length
+      await nats.publish(subject, text, { headers })
+      await until('it comes', () => got.length > before)
+      return () => monotonicMs() - beganMs
+    }
+    const sinceMoved = await comes('moved', { [packHeaders.pack]: 'ed_1.pack' })
+    t.ok(sources.areQuietFor(sinceMoved()))
+    const sinceStored = await comes('stored')
+    t.notOk(sources.areQuietFor(sinceStored()))
+    await sources.closeIdle(sinceStored())
     t.notOk(sources.isEmpty)
-    await sleep(1_000)
-    await nats.publish(subject, 'moved, too', { headers: { [packHeaders.pack]: 'ed_1.next' } })
-    await until('it comes', () => got.length === 3)
-    await sources.closeIdle(1_000)
+    const sinceNext = await comes('moved, too', { [packHeaders.pack]: 'ed_1.next' })
+    await sources.closeIdle(sinceNext())
     t.ok(sources.isEmpty)
   },
 )
 
 t.test('a pack that comes while one closes is delivered once, by the one that took it', async (t) => {
-  const taken: (() => void)[] = []
-  const { nats, sources } = await openSources(t, (_, acknowledge) => taken.push(acknowledge))
+  const taken: string[] = []
+  let acknowledgeLate = (): void => {}
+  const { nats, sources, untilAsked } = await openSources(t, (pack, acknowledge) => {
+    taken.push(pack)
+    if (pack === 'late') acknowledgeLate = acknowledge
+    else acknowledge()
+  })
   const other = new PackSources('ed_1', {
     nats,
-    deletedAfterMs: () => 1_000,
-    pull: async (_, consumer, signal) => {
-      for await (const { sequence } of pullBatch(consumer, 1, signal)) t.fail(`it came again: ${sequence}`)
+    deletedAfterMs: () => deletedAfterMs,
+    pull: async ({ reader }, consumer, signal) => {
+      for await (const message of pullBatch(consumer, 1, signal)) {
+        taken.push(Buffer.from(message.data).toString())
+        reader.acknowledge(reader.begin(message)!)
+      }
     },
     unavailable: (error) => t.fail(String(error)),
     stoppedEarly: () => t.fail('stopped early'),
@@ -174,8 +200,7 @@ t.test('a pack that comes while one closes is delivered once, by the one that to
     await other.stop()
     await other.close()
   })
-  await until('it is read', async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) !== undefined)
-  await sleep(200)
+  await untilAsked()
   const closing = sources.closeIdle(0)
   await nats.publish(subject, 'late')
   await closing
@@ -184,21 +209,22 @@ t.test('a pack that comes while one closes is delivered once, by the one that to
   await until('it came', () => taken.length === 1)
   t.notOk(sources.isEmpty, 'it is read on')
   other.open(partition)
-  await sleep(1_000)
-  t.equal(taken.length, 1)
-  taken[0]!()
+  // A pack that was given back would come before it.
+  await nats.publish(subject, 'next')
+  await until('the next one comes', () => taken.includes('next'))
+  t.strictSame(taken, ['late', 'next'])
+  acknowledgeLate()
   await sources.closeIdle(0)
   t.ok(sources.isEmpty)
 })
 
 t.test('one that is needed again while it closes is read on', async (t) => {
   const taken: string[] = []
-  const { nats, sources } = await openSources(t, (pack, acknowledge) => {
+  const { nats, sources, untilAsked } = await openSources(t, (pack, acknowledge) => {
     taken.push(pack)
     acknowledge()
   })
-  await until('it is read', async () => (await nats.consumerInfo(deliveriesStream, 'ed_1')) !== undefined)
-  await sleep(200)
+  await untilAsked()
   const closing = sources.closeIdle(0)
   await sleep(5)
   sources.open(partition)

@@ -1,5 +1,4 @@
 /** Packs of the shared consumer that no run takes: each is moved or dropped. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readEntries } from '../../../src/delivery/books/ledger-lines.js'
 import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
@@ -114,8 +113,19 @@ t.test('nothing is pulled before it opens, nor if it is closed before', async (t
     open = resolve
   })
   const offered: string[] = []
+  let opened = 0
+  const { acknowledgements } = nats
+  const openConsumer: typeof nats.openConsumer = (consumer) => {
+    opened += 1
+    return nats.openConsumer(consumer)
+  }
   const options = {
-    nats,
+    nats: {
+      openConsumer,
+      acknowledgements,
+      publish: nats.publish.bind(nats),
+      onReconnect: nats.onReconnect.bind(nats),
+    },
     ledger,
     opens,
     budget: new ByteBudget(1_000_000),
@@ -131,14 +141,21 @@ t.test('nothing is pulled before it opens, nor if it is closed before', async (t
   }
   const consumer = new SharedConsumer(first, options)
   await nats.publish(shared, 'events', { msgId: 'ed_1.pack', headers: segments })
-  await sleep(500)
-  t.strictSame(offered, [])
+  t.equal(opened, 0)
   const closed = new SharedConsumer(first, options)
   await closed.close()
   open()
   await until('it is pulled', () => offered.length > 0)
   await consumer.close()
+  t.strictSame([opened, offered], [1, ['ed_1']])
   await nats.publish(shared, 'later', { msgId: 'ed_1.later', headers: segments })
-  await sleep(500)
+  const byNext: string[] = []
+  const offer = (id: string): Offered => {
+    byNext.push(id)
+    return 'dropped'
+  }
+  const next = new SharedConsumer(first, { ...options, offer })
+  t.teardown(() => next.close())
+  await until('the next one pulls what was stored later', () => byNext.length > 0)
   t.strictSame(offered, ['ed_1'])
 })
