@@ -1,8 +1,9 @@
 /** When an input stores its packs, on real streams. */
+import { mock } from 'node:test'
 import t from 'tap'
 import { noRecords } from '../../../src/delivery/books/ledger.js'
 import { onePartition } from '../../../src/delivery/wire/partitions.js'
-import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
+import { monotonicMs } from '../../../src/ground/core/clock.js'
 import { Intake } from '../../../src/judging/pipeline/intake.js'
 import { allBusy, recordsStream } from '../../harness/first-partition.js'
 import { openStreams } from '../../harness/own-streams.js'
@@ -77,10 +78,10 @@ t.test(
             await intake.pause()
             packs.begin(input)
           }
-          // A section takes turns of the event loop, before and after its events.
-          await sleep(300)
+          // A section takes turns of the event loop, before and after its events: due packs are looked for meanwhile.
+          await untilLooked()
           packs.packOf('ed_a').append(`ev_${section}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
-          await sleep(300)
+          await untilLooked()
         }
         packs.end()
         longWalks.end()
@@ -90,6 +91,11 @@ t.test(
       unstored: (error) => t.fail(String(error)),
       stoppedEarly: () => t.fail('nothing was given back'),
     })
+    const looks = mock.method(intake.packs, 'storeDue').mock
+    const untilLooked = async (): Promise<void> => {
+      const before = looks.callCount()
+      await until('due packs are looked for', () => looks.callCount() >= before + 3)
+    }
     intake.open()
     t.teardown(() => intake.close())
     await until('the events of all sections are stored', () => isAcknowledged)

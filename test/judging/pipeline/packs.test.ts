@@ -1,8 +1,8 @@
 /** How packs are stored in the deliveries stream, and how many events they have. */
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { packHeaders } from '../../../src/delivery/wire/names.js'
 import { onePartition } from '../../../src/delivery/wire/partitions.js'
-import { monotonicMs, sleep } from '../../../src/ground/core/clock.js'
 import { type InputMessage, Packs } from '../../../src/judging/pipeline/packs.js'
 import { allBusy, deliveriesStream, deliverySubject } from '../../harness/first-partition.js'
 import { openStreams } from '../../harness/own-streams.js'
@@ -20,6 +20,14 @@ const packsIn = (t: Test, { nats, ledger }: Awaited<ReturnType<typeof openStream
     failed: (error) => t.fail(String(error)),
     ...more,
   })
+
+/** The clock by which packs become due; it stands still until it is closed. */
+function openClock(t: Test) {
+  const clock = { nowMs: 1_000_000, close: () => now.mock.restore() }
+  const now = mock.method(performance, 'now', () => clock.nowMs)
+  t.teardown(clock.close)
+  return clock
+}
 
 t.test(
   'a record that was published twice within a millisecond: each of its messages has its event',
@@ -84,10 +92,11 @@ t.test('without a backlog, packs of one of many inputs are rarer than those of t
   const streams = await openStreams(t)
   const gapsMs = async (inputs: number): Promise<number[]> => {
     const storedMs: number[] = []
+    const clock = openClock(t)
     const packs = packsIn(t, streams, {
       inputs: () => inputs,
       packBegun: () => {
-        storedMs.push(monotonicMs())
+        storedMs.push(clock.nowMs)
         return () => {}
       },
     })
@@ -96,8 +105,9 @@ t.test('without a backlog, packs of one of many inputs are rarer than those of t
       packs.packOf('ed_a').append(`ev_${sequence}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
       packs.end()
       packs.storeDue(true)
-      await sleep(5)
+      clock.nowMs += 5
     }
+    clock.close()
     await packs.close(10_000)
     return storedMs.slice(1).map((ms, n) => ms - storedMs[n]!)
   }
@@ -111,11 +121,13 @@ t.test(
   async (t) => {
     const streams = await openStreams(t)
     const destinations = 200
-    const open = (messages: number) => {
-      const stored: string[] = []
+    /** How many of the packs of so many messages are due after so long. */
+    const dueAfter = async (ms: number, messages: number): Promise<number> => {
+      const clock = openClock(t)
+      let stored = 0
       const packs = packsIn(t, streams, {
-        packBegun: (destination) => {
-          stored.push(destination)
+        packBegun: () => {
+          stored += 1
           return () => {}
         },
       })
@@ -125,23 +137,16 @@ t.test(
         packs.packOf(destination).append(`ev_${sequence}`, 1_790_000_000_000, '{"event_id":"ev_1"}')
         packs.end()
       }
-      return { packs, stored }
+      clock.nowMs += ms
+      packs.storeDue(false)
+      const due = stored
+      clock.close()
+      await packs.close(10_000)
+      return due
     }
-
-    const begunMs = monotonicMs()
-    const few = open(destinations)
-    while (few.stored.length === 0) {
-      await sleep(10)
-      few.packs.storeDue(false)
-    }
-    t.ok(monotonicMs() - begunMs >= 999, 'five milliseconds for each')
-    await few.packs.close(10_000)
-
-    const many = open(2_001)
-    await sleep(410)
-    many.packs.storeDue(false)
-    t.equal(many.stored.length, destinations, 'no longer than 400 ms')
-    await many.packs.close(10_000)
+    t.equal(await dueAfter(999, destinations), 0, 'five milliseconds for each')
+    t.equal(await dueAfter(1_000, destinations), destinations)
+    t.equal(await dueAfter(400, 2_001), destinations, 'no longer than 400 ms')
   },
 )
 

@@ -1,11 +1,16 @@
 /** Which partitions a pipeline takes messages of, beside others. */
+import { mock } from 'node:test'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { partitionsUpTo } from '../../../src/delivery/wire/partitions.js'
+import { yieldTurn } from '../../../src/ground/core/clock.js'
 import type { ConsumerPosition } from '../../../src/ground/nats/consumers.js'
 import type { OnMessage } from '../../../src/ground/nats/responder.js'
 import { PreferredPartitions, preferredBy } from '../../../src/judging/pipeline/preferred-partitions.js'
 import { until } from '../../harness/weir.js'
+
+/** As `pipeline/preferred-partitions.ts` has it. */
+const lookEveryMs = 1_000
 
 const ids = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
 
@@ -94,6 +99,12 @@ t.test('two share four partitions; one that stops leaves its own to the other', 
 })
 
 t.test('what waits in a partition of the other is taken until it does not wait any more', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const look = async (): Promise<void> => {
+    mock.timers.tick(lookEveryMs)
+    await yieldTurn()
+  }
   const bus = new Bus()
   const [one, other] = [openPreferred(t, bus), openPreferred(t, bus)]
   await until('each has two', () => one.count === 2 && other.count === 2 && taken(one) !== '0000')
@@ -102,20 +113,19 @@ t.test('what waits in a partition of the other is taken until it does not wait a
     const position = { delivered, waiting, ackFloor: delivered, unacknowledged: waiting }
     bus.positions.set(foreign.recordsStream, position)
   }
-  // At each look other messages wait: they are being taken.
-  let delivered = 100
-  at(delivered, 10)
-  const moving = setInterval(() => {
+  let delivered = 0
+  for (let looks = 0; looks < 5; looks += 1) {
+    // At each look other messages wait: they are being taken.
     delivered += 100
     at(delivered, 10)
-  }, 300)
-  t.teardown(() => clearInterval(moving))
-  await new Promise((resolve) => setTimeout(resolve, 3_000))
-  t.notOk(one.mayTake(foreign), 'messages that wait for a moment')
-  clearInterval(moving)
-  await until('it helps', () => one.mayTake(foreign))
+    await look()
+    t.notOk(one.mayTake(foreign), 'messages that wait for a moment')
+  }
+  await look()
+  t.ok(one.mayTake(foreign), 'it helps')
   at(delivered + 100, 0)
-  await until('it stops helping', () => !one.mayTake(foreign))
+  await look()
+  t.notOk(one.mayTake(foreign), 'it stops helping')
 })
 
 t.test('nothing is announced with one partition, and everything is taken', async (t) => {

@@ -1,5 +1,6 @@
 /** The contents of a view at the time it reports a change. */
 import t from 'tap'
+import { yieldTurn } from '../../../src/ground/core/clock.js'
 import { dataFormat } from '../../../src/ground/core/data-format.js'
 import { StartFault } from '../../../src/ground/core/errors.js'
 import { metaKey, policyKind, rowKey, stateKey } from '../../../src/words/view/keys.js'
@@ -14,6 +15,11 @@ async function openView() {
   return sent
 }
 
+/** Nothing in a view waits for a timer: what it does by itself is done after some turns of the event loop. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await yieldTurn()
+}
+
 const policyIn = (view: View) => view.state.rows.get(policyKind)?.get(policyId)
 
 t.test('a row that the next change has overwritten is awaited', async (t) => {
@@ -22,7 +28,7 @@ t.test('a row that the next change has overwritten is awaited', async (t) => {
   // Revision 4 held the row of version 2: it was written again, as revision 6, before it was delivered.
   send(5, stateKey(accountId), stateOf(2), 1)
   const seen = view.reached(accountId, 2).then(() => policyIn(view)?.version)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await turns()
   send(6, rowKey(policyKind, policyId), policyOf(3))
   t.equal(await seen, 3, 'not the one before the change')
 })
@@ -58,7 +64,7 @@ t.test('without accounts that are being repaired, it is usable before it is comp
   send(5, rowKey(policyKind, policyId), policyOf(2))
   t.strictSame(changed, ['*', policyKind])
   const reread = view.reread()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await turns()
   t.equal(policyIn(view)?.version, 2, 'stays in use while it is read again')
   send(1, metaKey, { ...meta, accounts: 3 })
   send(5, rowKey(policyKind, policyId), policyOf(2))
@@ -76,9 +82,9 @@ t.test('a read that another one replaces before its end ends with that one', asy
   const { view, complete } = await openView()
   t.teardown(() => view.close())
   const first = view.reread()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await turns()
   const second = view.reread()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await turns()
   complete()
   await t.resolves(Promise.all([first, second]))
 })
