@@ -8,6 +8,7 @@ export function reading(path: string, from?: Position, fromEnd = false) {
   const lines: string[] = []
   const notes: string[] = []
   let last = from
+  let hasBegun = false
   const options = {
     from,
     fromEnd,
@@ -16,6 +17,7 @@ export function reading(path: string, from?: Position, fromEnd = false) {
     note: (text: string) => void notes.push(text),
     begins: (at: Position) => {
       last = at
+      hasBegun = true
     },
   }
   const ended = (async () => {
@@ -30,5 +32,5 @@ export function reading(path: string, from?: Position, fromEnd = false) {
     await ended
     return last
   }
-  return { lines, notes, end }
+  return { lines, notes, end, hasBegun: () => hasBegun }
 }

@@ -5,6 +5,7 @@ import { behindIn } from '../../src/delivery/wire/behind.js'
 import { behindBucket, replayConsumer } from '../../src/delivery/wire/names.js'
 import { streamOf } from '../../src/ground/nats/bucket-stream.js'
 import { deliveriesStream, recordsStream } from '../harness/first-partition.js'
+import { untilInUse } from '../harness/in-use.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf } from '../harness/pages.js'
 import { endNow, processesBelow } from '../harness/tree.js'
@@ -38,7 +39,7 @@ t.test('a destination is dead for longer than its share', async (t) => {
   }
   const source = { type: 'tcp_connection_closed.v0' }
   await api.eventSubscription.create({ sources: [source], destination_ids: [destinations.all] })
-  await sleep(2_000)
+  await untilInUse(weir)
 
   let published = 0
   const record = (n: number): string =>

@@ -1,4 +1,5 @@
 /** Killed processes lose nothing, and the books still balance. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readGreeting } from '../../src/delivery/nats-server/nats-probe.js'
 import { deadRecords, lettersOf } from '../harness/dead-records.js'
@@ -17,6 +18,8 @@ import {
 } from './deployment.js'
 
 const records = 3_000
+/** The next process is killed while the one before still starts, or has just begun to work again. */
+const underLoadMs = 700
 const hostileMessages = 3
 const floods = 2
 const floodLines = 10_000
@@ -28,7 +31,7 @@ t.test('two pipelines and two deliverers, killed one role after the other under 
   for (let n = 0; n < floods; n += 1)
     await nats.publish('weir.records.eu.node-1', 'x\n'.repeat(floodLines), { msgId: `flood.${n}` })
   for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await sleep(underLoadMs)
     t.ok((await killRole(deployment.weir.process.pid, role)) > 0, `${role} is killed`)
   }
   await publishing

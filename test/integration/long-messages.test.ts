@@ -2,6 +2,7 @@
  * Messages of many records that each cost many steps, next to messages of one: the former pause, and the latter pass them.
  * Pipelines are killed meanwhile. Nothing is lost, and the books balance.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { untilInUse } from '../harness/in-use.js'
 import { killRole } from '../harness/tree.js'
@@ -17,6 +18,8 @@ import {
 
 const long = { messages: 6, records: 1_000 }
 const single = 300
+/** A message takes longer: a pipeline is killed in the middle of one, soon after the next one began with it. */
+const underLoadMs = 700
 
 /** It never matches, and each takes a good part of a record's steps. */
 const slow = (n: number): string => `matches(conn.server_name + '.' + conn.server_name, '(a|b|ssh|.)*x${n}$')`
@@ -39,7 +42,7 @@ t.test('long messages and short ones, while pipelines are killed', async (t) => 
     publish(nats, 'run', all - single, all, 1),
   ])
   for (let kill = 0; kill < 3; kill += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await sleep(underLoadMs)
     t.ok((await killRole(process.pid, 'pipeline')) > 0, 'a pipeline is killed')
   }
   await publishing

@@ -25,6 +25,8 @@ t.setTimeout(600_000)
 
 const deployment = await openDeployment(t, { WEIR_PARTITIONS: '4', WEIR_STORAGE_MAX: '64MiB' })
 const traffic = new NodeTraffic()
+/** Requests for messages that wait are answered long before, and those that follow them are sent. */
+const answeredMs = 1_000
 const connect = () => openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
 
 /** Publishes one message after the other, while servers start and streams are made; the result stops it. */
@@ -41,6 +43,12 @@ async function restart(partitions: number, more: Readonly<Record<string, string>
   await deployment.weir.stop()
   const env = { ...deployment.env, WEIR_PARTITIONS: String(partitions), ...more }
   deployment.weir = await startWeir(deployment.dataDir, env)
+}
+
+/** Waits until so many more messages are stored as are published in half a second, also while a server is away. */
+async function untilMoreIsStored(): Promise<void> {
+  const before = traffic.stored
+  await until('more messages are stored', () => traffic.stored >= before + 30)
 }
 
 const lastSequences = async (streams: readonly string[]): Promise<number[]> => {
@@ -67,10 +75,10 @@ t.test('each node has a partition, and so has each destination', async (t) => {
 t.test('a pipeline, the nats-server and a deliverer are killed under load', async (t) => {
   const stopPublishing = await keepPublishing()
   for (const role of ['pipeline', 'nats-server', 'deliver']) {
-    await sleep(700)
+    await untilMoreIsStored()
     t.ok((await killRole(deployment.weir.process.pid, role)) > 0, `${role} is killed`)
   }
-  await sleep(700)
+  await untilMoreIsStored()
   await stopPublishing()
   const { published } = traffic
   await untilArrived(deployment, expectedEvents(published))
@@ -92,7 +100,7 @@ t.test('two pipelines share the partitions, and one takes over when the other is
   await until('each partition has one reader', async () => {
     // Requests that a pipeline sent before it heard of the other one are answered.
     await traffic.publish(nats, nodes)
-    await sleep(1_000)
+    await sleep(answeredMs)
     const requests = await Promise.all(partitionsUpTo(4).map((each) => requestsFor(each.recordsStream)))
     return requests.every((count) => count === 1)
   })
@@ -131,9 +139,9 @@ t.test('a record of each partition is found again, and tried, and replayed', asy
 t.test('4, then 8, then 4, then 1, while records flow: old streams are drained', async (t) => {
   for (const partitions of [8, 4, 1]) {
     const stopPublishing = await keepPublishing()
-    await sleep(500)
+    await untilMoreIsStored()
     await restart(partitions)
-    await sleep(1_500)
+    await untilMoreIsStored()
     await stopPublishing()
     const { published } = traffic
     const expected = expectedEvents(published)

@@ -1,5 +1,4 @@
 /** Replays: recorded traffic goes to one destination again, with the ids it had, and the books balance. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { JobBucket } from '../../src/delivery/wire/job-bucket.js'
 import { replaysBucket } from '../../src/delivery/wire/names.js'
@@ -24,6 +23,7 @@ t.test('a replay beside live traffic', async (t) => {
   const nats = await weir.nats()
   const at = (name: string) => emulator.client.counts({ service: 'kinesis', name })
   const allEvents = async () => (await at('all')).events
+  const isIdle = async () => (await api.deliveryStatus(destinations.all)).backlog.events === 0
   const begun = new Date().toISOString()
   await publish(nats, 'first', 0, count, 20)
   await until('all events have arrived', async () => (await at('all')).unique === count)
@@ -62,7 +62,7 @@ t.test('a replay beside live traffic', async (t) => {
     t.equal((await replayed.ended).code, 0, replayed.output())
     t.match(replayed.output(), /rp_\w+: done, 200 of 200 messages\./)
     await until('the events have arrived', async () => (await allEvents()) >= before + 2 * 10)
-    await sleep(500)
+    await until('nothing is under way', isIdle)
     t.equal(await allEvents(), before + 2 * 10)
     t.match((await api.replays()).replays, [
       { filter, types: [type], state: 'done' },
@@ -81,10 +81,7 @@ t.test('a replay beside live traffic', async (t) => {
   })
 
   await t.test('the books balance, with replayed events as a kind of their own', async (t) => {
-    await until(
-      'nothing is under way',
-      async () => (await api.deliveryStatus(destinations.all)).backlog.events === 0,
-    )
+    await until('nothing is under way', isIdle)
     const { counts } = await api.deliveryStatus(destinations.all)
     t.equal(counts.produced, 5 * count + 20)
     t.equal(counts.delivered, counts.produced)

@@ -29,6 +29,9 @@ const added = 2
 const rounds = 2
 /** No destination is busy then: that alone would give it a consumer of its own. */
 const messageEveryMs = 700
+const perMessage = 4
+/** On either side of the border, events of so many messages arrive. */
+const messagesOfSide = 4
 const names = ['all', 'filtered', 'logs'] as const
 
 /** Crosses the border in both directions, several times; `meanwhile` is called with either side's processes at work. */
@@ -40,33 +43,47 @@ async function cross(t: Test, meanwhile: (pid: number) => void) {
   let messages = 0
   const publishing = (async () => {
     for (; !isOver; messages += 1) {
-      await publish(nats, 'flow', messages * 4, messages * 4 + 4, 4)
+      await publish(nats, 'flow', messages * perMessage, (messages + 1) * perMessage, perMessage)
       await sleep(messageEveryMs)
     }
   })()
-  const shared = async () => (await nats.consumerInfo(deliveriesStream, sharedConsumer))?.delivered ?? 0
+  const delivered = async (consumer: string) =>
+    (await nats.consumerInfo(deliveriesStream, consumer))?.delivered ?? 0
+  const untilDelivered = async (consumer: string, before: number): Promise<void> =>
+    until(`packs come from ${consumer}`, async () => (await delivered(consumer)) > before)
+  const { all } = deployment.destinations
+  /** Packs that a killed process had are not waited for: they come later. */
+  const untilFlowing = async (): Promise<void> => {
+    const arrived = async () => (await emulator.client.counts({ service: 'kinesis', name: 'all' })).unique
+    const before = await arrived()
+    await until('later events arrive', async () => (await arrived()) >= before + messagesOfSide * perMessage)
+    const roles = () => processesBelow(weir.process.pid).map(({ role }) => role)
+    const areThere = (role: string) => roles().filter((each) => each === role).length === 2
+    await until('killed processes run again', () => areThere('deliver') && areThere('pipeline'))
+  }
   for (let round = 0; round < rounds; round += 1) {
     const ids: string[] = []
-    const before = await shared()
+    const before = await delivered(sharedConsumer)
     for (let n = 0; n < added; n += 1) {
       const arn = await stream(emulator, `added-${round}-${n}`)
       ids.push((await weir.api.eventDestination.create(target(arn, emulator))).id)
     }
-    await until('packs are shared', async () => (await shared()) > before)
+    await untilDelivered(sharedConsumer, before)
     meanwhile(weir.process.pid)
-    await sleep(5_000)
+    await untilFlowing()
+    const ownBefore = await delivered(all)
     for (const id of ids) await weir.api.eventDestination.delete(id)
-    await sleep(2_500)
+    await untilDelivered(all, ownBefore)
     meanwhile(weir.process.pid)
-    await sleep(2_500)
+    await untilFlowing()
   }
   isOver = true
   await publishing
-  await untilArrived(deployment, expectedEvents(messages * 4))
+  await untilArrived(deployment, expectedEvents(messages * perMessage))
   const got = names.map(async (name) => {
     const counts = await emulator.client.counts({ service: 'kinesis', name })
     const { counts: books } = await statusOf(deployment, name)
-    return { name, expected: expectedEvents(messages * 4)[name], ...counts, books }
+    return { name, expected: expectedEvents(messages * perMessage)[name], ...counts, books }
   })
   return Promise.all(got)
 }

@@ -1,5 +1,4 @@
 /** Consumers of a time with fewer destinations go; no pack goes with them. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { KeptConsumers, OwnConsumers } from '../../../src/delivery/deliver/own-consumers.js'
 import { formatNotice, noticeHoldsMs, parseNotice } from '../../../src/delivery/wire/own-consumers.js'
@@ -35,7 +34,12 @@ async function openKept(t: Test) {
     throw new Error(`${id} got no pack`)
   }
   const kept = new KeptConsumers({ nats, partitions: onePartition, deletedAfterMs })
-  return { nats, kept, open, exists, take }
+  /** Waits for as long as the server keeps a consumer that no one reads. */
+  const whileUnread = async (): Promise<void> => {
+    await nats.openConsumer({ ...optionsOf('unread'), deletedAfterMs })
+    await until('one that no one reads is deleted', async () => !(await exists('unread')))
+  }
+  return { nats, kept, open, exists, take, whileUnread }
 }
 
 function untilStopped() {
@@ -50,7 +54,7 @@ async function readOn(consumer: Consumer, signal: AbortSignal): Promise<void> {
 }
 
 t.test('those that no one reads go when destinations share, but for one with a pack in flight', async (t) => {
-  const { nats, kept, open, exists, take } = await openKept(t)
+  const { nats, kept, open, exists, take, whileUnread } = await openKept(t)
   const ids = ['ed_idle', 'ed_held', 'ed_none']
   await open('ed_idle')
   await nats.publish(deliverySubject('ed_held'), 'held')
@@ -58,11 +62,11 @@ t.test('those that no one reads go when destinations share, but for one with a p
   const { signal, stopReading } = untilStopped()
   const reading = readOn(await open('ed_held'), signal)
   await kept.look(false, ids)
-  await sleep(2 * deletedAfterMs)
+  await whileUnread()
   t.ok(await exists('ed_idle'), 'not while each has its own')
   await kept.look(true, ids)
   await until('the idle one is deleted', async () => !(await exists('ed_idle')))
-  await sleep(2 * deletedAfterMs)
+  await whileUnread()
   t.ok(await exists('ed_held'), 'its pack would come again')
   nats.acknowledgements.done(held.reply)
   stopReading()

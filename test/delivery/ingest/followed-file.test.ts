@@ -10,8 +10,9 @@ import { reading } from '../../harness/followed-reading.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { until } from '../../harness/weir.js'
 
-/** Files that are written after it are newer: the clock of a file system may stand still for some milliseconds. */
-const tick = () => sleep(15)
+/** The clock of a file system may stand still for so long; files that are written after it are newer. */
+const fileClockMs = 15
+const tick = () => sleep(fileClockMs)
 
 t.test('lines as they are written, also across a rename', async (t) => {
   const path = join(tempDir(t), 'access.log')
@@ -127,7 +128,7 @@ t.test('from the end, but only without a position', async (t) => {
   await until('what was written meanwhile', () => log.lines.length === 1)
   const position = await log.end()
   const fresh = reading(path, undefined, true)
-  await new Promise((resolve) => setTimeout(resolve, 400))
+  await until('it is read', fresh.hasBegun)
   appendFileSync(path, 'new\n')
   await until('the new line', () => fresh.lines.length === 1)
   t.strictSame(fresh.lines, ['new'])

@@ -237,7 +237,7 @@ if (process.argv[2] === 'owner') {
     const { pid, start, port } = await killedOwner(dir, { stopped: true })
     t.equal(processStart(pid), start, 'it was left behind')
     const opening = open(dir)
-    await sleep(100)
+    await until(() => /^ShdPnd:\t.*[1-9a-f]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
     process.kill(pid, 'SIGCONT')
     const server = await opening
     t.equal(processStart(pid), undefined, 'it has ended')

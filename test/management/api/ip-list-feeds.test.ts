@@ -485,9 +485,11 @@ t.test('IP lists with a source', { timeout: 120_000 }, async (t) => {
 
   t.test('an account whose lists take long rests between them, and others do not wait', async (t) => {
     const [me, other] = [await api.account(), await api.account()]
+    /** The account rests for as many times as long as its list took: long enough to be seen. */
+    const slowMs = 260
     const slow = await open({
       replace: async (write) => {
-        if (write.caller.accountId === me.accountId) await sleep(260)
+        if (write.caller.accountId === me.accountId) await sleep(slowMs)
         return parts.listEntries.replace(write)
       },
     })

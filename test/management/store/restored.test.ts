@@ -10,6 +10,9 @@ import type { StoreApi } from '../../harness/store-fixture.js'
 import { until } from '../../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
+/** A running API compares the parts every ten seconds, and sweeps changes left behind every second. */
+const comparedMs = 12_000
+
 // One store for all tests, because starts take longest. Each begins with a running API and what the one before it left.
 const fixture = await openFixture(t)
 let api = await fixture.startApi()
@@ -148,8 +151,7 @@ t.test('an old ClickHouse, with later deletions and an unfinished change', async
   await useClickhouse('older')
   api = await fixture.startApi()
   await checkRefused(t, api)
-  // Changes left behind are swept every second, and the parts are compared every ten.
-  await sleep(12_000)
+  await sleep(comparedMs)
   await checkRefused(t, api)
   t.equal(await statusOf(api.client.ipPolicy.get(deleted.id)), 404, 'it is not back')
 

@@ -74,7 +74,7 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
     const running = start('--json', '--server-name', 'a.example', ...(kept ? ['--rejects', rejects] : []))
     server.freeze()
     running.child.stdin!.write(`${linesOf(0, 250)}${bad[0]}\n${bad[1]}\n\n`)
-    await sleep(500)
+    await until('all is read', () => /Line 25[12] is refused/.test(running.output()))
     server.thaw()
     running.child.stdin!.end(lineOf(250).trimEnd())
     t.equal((await running.ended).code, kept ? 0 : 1, 'the exit code says whether lines are lost')

@@ -20,21 +20,25 @@ const alive = setInterval(() => {}, 60_000)
 t.teardown(() => clearInterval(alive))
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** A lane that does not wait sends at once, so what it has not sent after this time does wait. */
+const atOnceMs = 20
+/** Longer than a test lasts. */
+const longMs = 60_000
 
 t.test('a request waits for others, but not longer than it may', async (t) => {
-  const { lane, requests } = laneWith({ lingerMs: 100 })
+  // Its wait must be over by itself, but not before the look.
+  const { lane, requests } = laneWith({ lingerMs: 500 })
   const first = lane.deliver(someEvents(1, 'a'))
   const second = lane.deliver(someEvents(1, 'b'))
-  await sleep(20)
+  await sleep(atOnceMs)
   t.same(requests, [], 'nothing is sent yet')
   t.same(await first, done(1, 0, 0))
   t.same(await second, done(1, 0, 0))
   t.same(requests, [['a0', 'b0']])
-  const full = lane.deliver(someEvents(4, 'c'))
-  await sleep(20)
-  t.equal(requests.length, 2, 'a full request waits for nothing')
-  t.same(await full, done(4, 0, 0))
   await lane.close()
+  const { lane: patient } = laneWith({ lingerMs: longMs })
+  t.same(await patient.deliver(someEvents(4, 'c')), done(4, 0, 0), 'a full request waits for nothing')
+  await patient.close()
 })
 
 t.test('a lane that can get no more events waits for none', async (t) => {
@@ -45,7 +49,7 @@ t.test('a lane that can get no more events waits for none', async (t) => {
     async () => {},
     roomForAll,
     undefined,
-    { lingerMs: 60_000 },
+    { lingerMs: longMs },
     () => isFull,
   )
   t.ok(lane.collects)
@@ -58,7 +62,7 @@ t.test('a lane that can get no more events waits for none', async (t) => {
 })
 
 t.test('events that failed are sent again without such a wait', async (t) => {
-  const { lane, requests } = laneWith({ lingerMs: 60_000 }, (_, request) =>
+  const { lane, requests } = laneWith({ lingerMs: longMs }, (_, request) =>
     request === 1 ? failed('transient') : accepted,
   )
   t.same(await lane.deliver(someEvents(4, 'a')), done(4, 0, 4))
@@ -67,7 +71,7 @@ t.test('events that failed are sent again without such a wait', async (t) => {
 })
 
 t.test('a lane that ends gives back packs that wait for others', async (t) => {
-  const { lane, requests } = laneWith({ lingerMs: 60_000 })
+  const { lane, requests } = laneWith({ lingerMs: longMs })
   const waiting = lane.deliver(someEvents(2, 'a'))
   lane.finish()
   t.match(await waiting, { outcome: 'returned' })
@@ -146,7 +150,7 @@ t.test('a request that is accepted meanwhile does not end such a wait, and an op
   while (requests.length < 2) await sleep(1)
   slow.open()
   await first
-  await sleep(50)
+  await sleep(atOnceMs)
   t.equal(requests.length, 2, 'the service asked for time')
   lane.hurry()
   t.same(await second, done(4, 0, 4))
@@ -160,7 +164,7 @@ t.test('a pause ends the search for a refused event', async (t) => {
   })
   const pack = lane.deliver(someEvents(4, 'a'))
   while (requests.length < 2) await sleep(1)
-  await sleep(20)
+  await sleep(atOnceMs)
   t.equal(requests.length, 2, 'no part of it is sent after the pause')
   lane.resume()
   t.match(await pack, { outcome: 'done', counts: { delivered: 4, dead_lettered: 0 } })
