@@ -14,6 +14,7 @@ import { checkPartitionBooks, NodeTraffic, nodes, perMessage } from './node-traf
 
 const few = 4
 const many = 8
+/** Servers elect leaders, clients find them, and traffic goes on, within this time. */
 const underLoadMs = 5_000
 const skip = process.argv.includes('--full') ? false : 'it takes minutes: only with --full'
 

@@ -13,6 +13,7 @@ import { expectedEvents } from './deployment.js'
 import { checkPartitionBooks, NodeTraffic } from './node-traffic.js'
 
 const partitions = 4
+/** Servers elect leaders, clients find them, and traffic goes on, within this time. */
 const underLoadMs = 5_000
 const skip = process.argv.includes('--full') ? false : 'it takes minutes: only with --full'
 

@@ -1,5 +1,6 @@
 /** A lane whose requests are refused: credentials, pauses, probes and another target. */
 import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { SendOutcome } from '../../../src/delivery/deliver/kind/sender.js'
 import { ByteBudget } from '../../../src/delivery/deliver/lane/byte-budget.js'
@@ -13,6 +14,8 @@ import { accepted, config, done, failed, fault, gate, openLane } from './fake-la
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
 const keepAlive = setInterval(() => {}, 1000)
 t.teardown(() => clearInterval(keepAlive))
+/** Longer than the backoff of such a lane: one that tries by itself does so within this time. */
+const retriedMs = 20
 
 t.test('refused credentials are fetched again, once, before the lane pauses', async (t) => {
   const { lane, counts, states } = openLane((_, request) => (request <= 4 ? failed('credentials') : accepted))
@@ -172,7 +175,7 @@ t.test('told to try, a lane does not wait for the next probe, and stays one that
   const before = requests.length
   lane.hurry()
   while (requests.length === before) await new Promise(setImmediate)
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await sleep(retriedMs)
   t.equal(requests.length, before + 1, 'one request, with one event')
   t.equal(requests.at(-1)?.length, 1)
   t.ok(lane.probing)

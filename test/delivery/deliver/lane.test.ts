@@ -79,6 +79,9 @@ t.test('whole requests that fail are tried again, one at a time until one is acc
   }
 })
 
+/** Much longer than the waits of such a lane: one that has not sent by then never does. */
+const stuckMs = 5_000
+
 t.test('a wait that ends between two readings of the clock is noticed', async (t) => {
   const throttle = { baseMs: 40, capMs: 1e6 }
   for (const phase of [0, 1, 2, 3]) {
@@ -88,7 +91,7 @@ t.test('a wait that ends between two readings of the clock is noticed', async (t
     const { lane } = openLane((_, request) => (request === 1 ? failed('throttle') : accepted), {
       backoffs: { throttle, transient: throttle, record: throttle },
     })
-    const stuck = sleep(5_000, 'stuck', { ref: false })
+    const stuck = sleep(stuckMs, 'stuck', { ref: false })
     t.same(await Promise.race([lane.deliver(someEvents(3, 'e')), stuck]), done(3, 0, 3), `phase ${phase}`)
     passed.mock.restore()
     random.mock.restore()

@@ -9,6 +9,8 @@ import { tempDir } from '../../harness/temp-dir.js'
 
 /** As `ground/nats/pull.ts` has it. */
 const silenceMs = 60
+/** A message that is given back while others are asked for has come again by then. */
+const againMs = 20
 
 /** A stream on a server of its own, and a consumer of it. */
 async function openWork(t: Test) {
@@ -69,7 +71,7 @@ t.test('messages that are there are taken with one request, of one message and o
         now.abort()
         given.push(deliveries)
         nats.acknowledgements.again(reply)
-        await sleep(20)
+        await sleep(againMs)
       }
       t.ok(given.length <= 3, `${given.length} messages were given back`)
       t.ok(Math.max(...given) === 1, 'each once')

@@ -72,8 +72,11 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
   const rejects = join(dir, 'rejects')
   for (const kept of [true, false]) {
     const running = start('--json', '--server-name', 'a.example', ...(kept ? ['--rejects', rejects] : []))
+    const before = (await stored(nats)).length
+    running.child.stdin!.write(lineOf(0))
+    await until('it reads', async () => (await stored(nats)).length > before)
     server.freeze()
-    running.child.stdin!.write(`${linesOf(0, 250)}${bad[0]}\n${bad[1]}\n\n`)
+    running.child.stdin!.write(`${linesOf(1, 249)}${bad[0]}\n${bad[1]}\n\n`)
     await until('all is read', () => /Line 25[12] is refused/.test(running.output()))
     server.thaw()
     running.child.stdin!.end(lineOf(250).trimEnd())
@@ -147,15 +150,15 @@ t.test('a format is its declaration, and a place in the list', async (t) => {
 })
 
 t.test('a stop while NATS is away ends in time, and says what is not stored', async (t) => {
-  const { nats, server, start } = await openPublishing(t)
-  const running = start('--server-name', 'a.example')
+  const { nats, server, dir, start } = await openPublishing(t)
+  const running = start('--server-name', 'a.example', '--rejects', join(dir, 'rejects'))
   running.child.stdin!.write(lineOf(0))
   await until('it reads', async () => (await stored(nats)).length === 1)
   server.freeze()
   // Its rest is not read.
   running.child.stdin!.on('error', () => {})
-  running.child.stdin!.write(linesOf(1, 5_000))
-  await sleep(1_000)
+  running.child.stdin!.write(`${linesOf(1, 100)}bad line\n${linesOf(101, 4_900)}`)
+  await running.line(/Line 102 is refused/)
   running.child.kill('SIGTERM')
   t.equal((await running.ended).code, 1)
   t.match(running.output(), /not stored: NATS does not store them/)

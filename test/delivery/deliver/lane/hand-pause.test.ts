@@ -1,10 +1,13 @@
 /** A pause by hand: what was begun is finished, the rest waits, and a resumed lane sends at once. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HandPause } from '../../../../src/delivery/deliver/lane/hand-pause.js'
 import { pausedByHand } from '../../../../src/delivery/deliver/lane/health.js'
 import { someEvents } from '../events.js'
 import { accepted, done, failed, gate, openLane } from '../fake-lane.js'
 
+/** Longer than the backoff of such a lane: one that is not halted sends again within this time. */
+const retriedMs = 20
 const at = '2026-11-20T10:00:00.000Z'
 
 t.test('packs that were begun are finished, others are returned', async (t) => {
@@ -42,7 +45,7 @@ t.test('a halted lane sends nothing, and keeps packs that would be sent twice', 
   const kept = lane.deliver(someEvents(4, 'k'))
   while (requests.length === 0) await new Promise(setImmediate)
   const returned = lane.deliver(someEvents(2, 'r'))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await sleep(retriedMs)
   t.equal(requests.length, 1, 'also when the wait for a retry is over')
   lane.resume()
   t.same(await kept, done(4, 0, 3), 'none of its events was sent twice')
@@ -61,7 +64,7 @@ t.test('a resumed lane does not wait for the next probe', async (t) => {
   const before = requests.length
   lane.halt()
   allowed = true
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await sleep(retriedMs)
   t.equal(requests.length, before)
   const pack = lane.deliver(someEvents(1, 'p'))
   lane.resume()
