@@ -66,11 +66,11 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
   { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   {
     files:
-      /^((access|cli(?!\/publish\.)|core|evaluate|event|exchange|http(?!\/bounds\/memory-return\.)|insight|operate|outgoing|pki|record|resource|roles|scheduled|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
+      /^((access|cli(?!\/publish\.)|core(?!\/clock\.)|evaluate|event|exchange|http(?!\/bounds\/memory-return\.)|insight|operate|outgoing|pki|record|resource|roles|scheduled|shape|view|wire|write)\/|console\/(completion|json-object|rule-files|shell)\.)/,
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },
-  { files: /^(books|nats|pipeline(?!\/quarantine\.)|produce|trial)\//, processes: 2 },
+  { files: /^(books|nats|pipeline(?!\/(?:preferred-partitions|quarantine)\.)|produce|trial)\//, processes: 2 },
   {
     files: /^store\/(answers|audit-relay|compare|foreign-rows|heads|plan|queues|rule-chunks|sealed-values)\./,
     processes: 1,
