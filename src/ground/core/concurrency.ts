@@ -96,16 +96,6 @@ export type Soon<T> = T | Promise<T>
 export const onceReady = <T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** The value of `work`, or that of `failed` if it throws or rejects. */
-export function soonOr<T>(work: () => Soon<T>, failed: (error: unknown) => T): Soon<T> {
-  try {
-    const value = work()
-    return value instanceof Promise ? value.catch(failed) : value
-  } catch (error) {
-    return failed(error)
-  }
-}
-
 /** A promise that is resolved from outside. */
 export function deferred(): {
   readonly promise: Promise<void>

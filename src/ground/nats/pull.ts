@@ -8,6 +8,7 @@
  * On a busy machine a short time says little: batch after batch also waits until the server has answered a question, and
  * what it sent before has arrived. Single batches, of which a process may have thousands open, ask nothing.
  */
+import type { ConsumeCallback, JsMsg } from '@nats-io/jetstream'
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { type PulledMessage, pulled } from './messages.js'
@@ -65,42 +66,42 @@ interface PullAllOptions {
 
 /**
  * Batch after batch until the signal; the next one is requested while the last one is processed. While `messagesMax` is
- * 0, nothing is requested.
+ * 0, nothing is requested. Messages that are here are given together: one at a time, each would wait for promises that take
+ * longer than its way from the socket.
  */
 export async function* pullAll(
   consumer: Consumer,
   messagesMax: () => number,
   signal: AbortSignal,
   { endNow, gatherMs = () => 0 }: PullAllOptions = {},
-): AsyncGenerator<PulledMessage> {
-  const ask = async (waiting: number) => {
+): AsyncGenerator<readonly PulledMessage[]> {
+  const ask = async (waiting: number): Promise<Batch> => {
     const max = messagesMax()
     // A request stays open until it is complete: those that have gathered are asked for by their number.
     const wanted = gatherMs() === 0 ? max : Math.min(max, Math.max(1, waiting))
     const request =
       wanted === max ? { max_messages: max, expires: expiresMs, idle_heartbeat } : requestFor(wanted)
-    return { wanted, messages: await consumer.fetch(request) }
+    return Batch.of(consumer, request)
   }
-  let next: Awaited<ReturnType<typeof ask>> | undefined
+  let next: Batch | undefined
   try {
     while (next !== undefined || !signal.aborted) {
       if (next === undefined && messagesMax() === 0) {
         await sleep(lookAgainMs, signal)
         continue
       }
-      const { wanted, messages } = next ?? (await ask(0))
+      const batch: Batch = next ?? (await ask(0))
       next = undefined
       let taken = 0
-      const end = endAtStop(messages, signal, { endNow, consumer })
+      const end = endAtStop(batch.messages, signal, { endNow, consumer })
       try {
-        for await (const delivered of messages) {
-          const message = pulled(delivered)
-          taken += 1
-          const waiting = message.pending - (wanted - taken)
-          const isDue = next === undefined && messages.getReceived() >= wanted
+        for (let here = await batch.take(); here !== undefined; here = await batch.take()) {
+          taken += here.length
+          const waiting = here.at(-1)!.pending - (batch.wanted - taken)
+          const isDue = next === undefined && batch.messages.getReceived() >= batch.wanted
           const isWorthIt = gatherMs() === 0 || waiting > 0
           if (isDue && isWorthIt && !signal.aborted && messagesMax() > 0) next = await ask(waiting)
-          yield message
+          yield here
         }
       } finally {
         end()
@@ -109,6 +110,55 @@ export async function* pullAll(
     }
   } finally {
     next?.messages.stop()
+  }
+}
+
+type FetchRequest = ReturnType<typeof requestFor>
+
+/** A request, and the messages that came and were not taken yet. */
+class Batch {
+  readonly wanted: number
+  readonly messages: ConsumerMessages
+  #here: PulledMessage[] = []
+  #isEnded = false
+  #error: Error | undefined
+  /** Calls who waits for more. */
+  #changed = (): void => {}
+
+  static async of(consumer: Consumer, request: FetchRequest): Promise<Batch> {
+    // The library takes a callback here as it does for `consume`, but its types do not say so.
+    const callback = (message: JsMsg): void => batch.#add(pulled(message))
+    const asked: FetchRequest & ConsumeCallback = { ...request, callback }
+    const batch: Batch = new Batch(request.max_messages, await consumer.fetch(asked))
+    return batch
+  }
+
+  private constructor(wanted: number, messages: ConsumerMessages) {
+    this.wanted = wanted
+    this.messages = messages
+    void messages.closed().then((error) => {
+      this.#isEnded = true
+      this.#error = error ?? undefined
+      this.#changed()
+    })
+  }
+
+  #add(message: PulledMessage): void {
+    this.#here.push(message)
+    if (this.#here.length === 1) this.#changed()
+  }
+
+  /** All messages that are here, at least one; undefined at the end. Throws if the request failed. */
+  async take(): Promise<readonly PulledMessage[] | undefined> {
+    while (this.#here.length === 0 && !this.#isEnded)
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve
+      })
+    const here = this.#here
+    this.#here = []
+    if (here.length > 0) return here
+    if (this.#error !== undefined) throw this.#error
+    return undefined
   }
 }
 

@@ -12,7 +12,7 @@ import type { SettledInput } from '../../delivery/books/reading.js'
 import { inputConsumer } from '../../delivery/wire/names.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { after, every, monotonicMs, type Timer } from '../../ground/core/clock.js'
-import { onceReady, type Soon, soonOr } from '../../ground/core/concurrency.js'
+import type { Soon } from '../../ground/core/concurrency.js'
 import type { Consumer, ConsumerOptions } from '../../ground/nats/consumers.js'
 import {
   AcknowledgedSequences,
@@ -137,8 +137,14 @@ export class Intake {
     // With several inputs, as long as their packs wait for each other: what comes earlier would wait in a pack.
     const gatherMs = (): number => (inputs() === 1 ? 0 : packSpacingMs(inputs()))
     const options = { endNow: gaveUp, gatherMs }
-    for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal, options)) {
-      if (gaveUp.aborted) {
+    for await (const messages of pullAll(consumer, () => this.#messagesAhead(), signal, options))
+      await this.#processAll(messages)
+  }
+
+  /** One after the other. Only what takes long is awaited: a promise takes as long as a good part of a record's way. */
+  async #processAll(messages: readonly PulledMessage[]): Promise<void> {
+    for (const message of messages) {
+      if (this.gaveUp.aborted) {
         this.#reader.refuse(message)
         continue
       }
@@ -199,10 +205,21 @@ export class Intake {
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
     const input = new IntakeMessage(inFlight, message.storedAtMs, this.#reader, this.#ledger)
-    return soonOr(
-      () => onceReady(this.#options.process(message, input), (result) => this.#finish(input, result)),
-      (error) => this.#failed(input, error),
-    )
+    try {
+      const result = this.#options.process(message, input)
+      if (result instanceof Promise) return this.#finishLater(input, result)
+      this.#finish(input, result)
+    } catch (error) {
+      this.#failed(input, error)
+    }
+  }
+
+  async #finishLater(input: IntakeMessage, processing: Promise<ProcessedMessage | undefined>): Promise<void> {
+    try {
+      this.#finish(input, await processing)
+    } catch (error) {
+      this.#failed(input, error)
+    }
   }
 
   #finish(input: IntakeMessage, result: ProcessedMessage | undefined): void {

@@ -1,5 +1,6 @@
 /** Requests for messages of a durable consumer, by nats-server itself: it refuses some combinations of their options. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JsMsg } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import type { Consumer } from '../../../src/ground/nats/consumers.js'
 import { openNats } from '../../../src/ground/nats/nats.js'
@@ -51,7 +52,7 @@ t.test('messages that are there are taken with one request, of one message and o
   t.strictSame(await textsOf(3), ['b', 'c', 'd'])
   const stop = new AbortController()
   const rest: string[] = []
-  for await (const { data } of pullAll(consumer, () => 2, stop.signal)) {
+  for await (const { data } of eachOf(pullAll(consumer, () => 2, stop.signal))) {
     rest.push(Buffer.from(data).toString())
     if (rest.length === 3) stop.abort()
   }
@@ -64,9 +65,8 @@ t.test('messages that are there are taken with one request, of one message and o
       const now = new AbortController()
       const given: number[] = []
       for (const text of ['h', 'i', 'j']) await nats.publish('work.one', text)
-      for await (const { reply, deliveries } of pullAll(consumer, () => 100, stop.signal, {
-        endNow: now.signal,
-      })) {
+      const pulling = pullAll(consumer, () => 100, stop.signal, { endNow: now.signal })
+      for await (const { reply, deliveries } of eachOf(pulling)) {
         stop.abort()
         now.abort()
         given.push(deliveries)
@@ -96,13 +96,50 @@ t.test('a stop takes a message that is late, as long as the server has not answe
   const stop = new AbortController()
   await nats.publish('work.one', 'a')
   const taken: string[] = []
-  for await (const { data, reply } of pullAll(slow, () => 4, stop.signal)) {
+  for await (const { data, reply } of eachOf(pullAll(slow, () => 4, stop.signal))) {
     nats.acknowledgements.done(reply)
     taken.push(Buffer.from(data).toString())
     stop.abort()
   }
   t.strictSame(taken, ['a', 'late'], 'it is not left to be delivered again')
   t.ok(asked >= 2, 'and the end is asked for once more')
+})
+
+t.test('messages that come in one turn are given together', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  const held: JsMsg[] = []
+  const bunching: Consumer = Object.assign(Object.create(consumer), {
+    fetch: ({ callback, ...options }: { callback: (message: JsMsg) => void }) => {
+      const add = (message: JsMsg): void => {
+        held.push(message)
+        if (held.length === 3) for (const each of held.splice(0)) callback(each)
+      }
+      return consumer.fetch({ ...options, callback: add } as object)
+    },
+  })
+  for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) await nats.publish('work.one', text)
+  const stop = new AbortController()
+  const lists: string[][] = []
+  for await (const messages of pullAll(bunching, () => 6, stop.signal)) {
+    lists.push(messages.map(({ data }) => Buffer.from(data).toString()))
+    stop.abort()
+  }
+  t.strictSame(lists.flat(), ['a', 'b', 'c', 'd', 'e', 'f'])
+  t.ok(lists.length <= 2, `in ${lists.length} lists`)
+})
+
+t.test('the end of a consumer is an error, after what it had delivered', async (t) => {
+  const { nats, consumer } = await openWork(t)
+  const taken: string[] = []
+  await nats.publish('work.one', 'a')
+  const reading = (async () => {
+    for await (const { data } of eachOf(pullAll(consumer, () => 100, new AbortController().signal))) {
+      taken.push(Buffer.from(data).toString())
+      await consumer.delete()
+    }
+  })()
+  await t.rejects(reading, /consumer deleted/i)
+  t.strictSame(taken, ['a'])
 })
 
 t.test('headers of a message are read by their names', async (t) => {
@@ -133,7 +170,8 @@ t.test('messages that gathered while none waited are asked for by their number',
   const stop = new AbortController()
   await nats.publish('work.one', 'a')
   const taken: string[] = []
-  for await (const { data, reply } of pullAll(counted, () => 4, stop.signal, { gatherMs: () => 50 })) {
+  const pulling = pullAll(counted, () => 4, stop.signal, { gatherMs: () => 50 })
+  for await (const { data, reply } of eachOf(pulling)) {
     nats.acknowledgements.done(reply)
     taken.push(Buffer.from(data).toString())
     if (taken.length === 1) for (const text of 'bcdefghi') await nats.publish('work.one', text)
@@ -147,4 +185,8 @@ async function firstOf<T>(messages: AsyncGenerator<T>): Promise<T> {
   const { value } = await messages.next()
   await messages.return(undefined)
   return value as T
+}
+
+async function* eachOf<T>(lists: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const list of lists) yield* list
 }

@@ -96,11 +96,12 @@ export class LogWriter {
 
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
     await this.#shapeTables()
-    for await (const message of pullAll(consumer, () => pulledMessages, signal)) {
-      await this.#collect(message)
-      if (this.#isFull) await endOrAbort(this.#store(), signal)
-      else this.#due ??= this.#storeLater()
-    }
+    for await (const messages of pullAll(consumer, () => pulledMessages, signal))
+      for (const message of messages) {
+        await this.#collect(message)
+        if (this.#isFull) await endOrAbort(this.#store(), signal)
+        else this.#due ??= this.#storeLater()
+      }
   }
 
   get #isFull(): boolean {
