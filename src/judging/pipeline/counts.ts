@@ -19,7 +19,7 @@ interface Count {
   times: number
 }
 
-/** How often each key came. Most messages hold few records, and need no map for what rarely happens. */
+/** How often each key came. Most messages hold one record: a map is made for the second key. */
 class Tally<K> {
   #counts: Map<K, Count> | undefined
   /** The key that was added last, and its count: most records have the key of the one before. */
@@ -28,21 +28,21 @@ class Tally<K> {
 
   add(key: K): void {
     if (this.#last === undefined || key !== this.#lastKey) {
-      this.#counts ??= new Map()
-      this.#last = getOrMake(this.#counts, key, () => ({ times: 0 }))
+      this.#last = this.#countOf(key)
       this.#lastKey = key
     }
     this.#last.times += 1
   }
 
-  each(take: (key: K, times: number) => void): void {
-    if (this.#counts !== undefined) for (const [key, { times }] of this.#counts) take(key, times)
+  #countOf(key: K): Count {
+    if (this.#last === undefined) return { times: 0 }
+    this.#counts ??= new Map([[this.#lastKey as K, this.#last]])
+    return getOrMake(this.#counts, key, () => ({ times: 0 }))
   }
 
   map<T>(shape: (key: K, times: number) => T): T[] {
-    const shapes: T[] = []
-    this.each((key, times) => shapes.push(shape(key, times)))
-    return shapes
+    if (this.#counts !== undefined) return [...this.#counts].map(([key, { times }]) => shape(key, times))
+    return this.#last === undefined ? [] : [shape(this.#lastKey as K, this.#last.times)]
   }
 }
 
@@ -72,19 +72,20 @@ class FailureTally<K> {
   }
 }
 
-const noneEvaluated = Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
+const nothing: readonly never[] = []
 
 export class Counts {
-  readonly #evaluated = { ...noneEvaluated }
+  readonly #evaluated: Record<RecordType, number> = { tcp_connection: 0, http_request: 0 }
   readonly #decisions = { allow: 0, block: 0, deny: 0 }
   /** How often the sources of each list were asked. */
   readonly #asked = new Tally<readonly CompiledSource[]>()
   readonly #produced = new Tally<CompiledSource>()
-  readonly #policyFailures = new FailureTally<TrafficPolicy>()
-  readonly #filterFailures = new FailureTally<CompiledSource>()
-  readonly #warnings = new Tally<string>()
-  readonly #shadows = new Tally<`${Decision} ${Decision}`>()
-  readonly #unserved = new Tally<string>()
+  // Rare: made when they are needed, because most messages have one record, and there may be 20,000 a second.
+  #policyFailures: FailureTally<TrafficPolicy> | undefined
+  #filterFailures: FailureTally<CompiledSource> | undefined
+  #warnings: Tally<string> | undefined
+  #shadows: Tally<`${Decision} ${Decision}`> | undefined
+  #unserved: Tally<string> | undefined
   #unowned = 0
   #bad = 0
   #history = 0
@@ -98,12 +99,22 @@ export class Counts {
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
     this.#addProduction(production)
-    for (const { source, msg } of production.failed)
+    for (const { source, msg } of production.failed) {
+      this.#filterFailures ??= new FailureTally()
       this.#filterFailures.add(source, lastFailure(record, endpoint, '', msg))
-    for (const { policy, expression, msg } of verdict.failures)
+    }
+    for (const { policy, expression, msg } of verdict.failures) {
+      this.#policyFailures ??= new FailureTally()
       this.#policyFailures.add(policy, lastFailure(record, endpoint, expression, msg))
-    for (const { restrictionId } of verdict.warnings) this.#warnings.add(restrictionId)
-    if (shadow !== null) this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
+    }
+    for (const { restrictionId } of verdict.warnings) {
+      this.#warnings ??= new Tally()
+      this.#warnings.add(restrictionId)
+    }
+    if (shadow !== null) {
+      this.#shadows ??= new Tally()
+      this.#shadows.add(`${verdict.decision} ${shadow.decision}`)
+    }
   }
 
   /** A record of the past: nothing of it is news. */
@@ -118,15 +129,17 @@ export class Counts {
   }
 
   #addUnserved(record: TrafficRecord, { accountId }: Endpoint): void {
+    this.#unserved ??= new Tally()
     this.#unserved.add(endpointName(record))
     if (accountId === undefined) this.#unowned += 1
   }
 
   #tallies(): SourceTally[] {
     const tallies: SourceTally[] = []
-    this.#produced.each(({ subscriptionId, kindName, destinationIds }, produced) => {
+    const add = ({ subscriptionId, kindName, destinationIds }: CompiledSource, produced: number): void => {
       for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
-    })
+    }
+    this.#produced.map(add)
     return tallies
   }
 
@@ -139,7 +152,7 @@ export class Counts {
       evaluated: this.#evaluated as Readonly<Record<RecordType, number>>,
       decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
       /** Evaluated records that no edge serves, by the endpoint they name. */
-      unserved: this.#unserved.map((endpoint, count) => ({ endpoint, count })),
+      unserved: this.#unserved?.map((endpoint, count) => ({ endpoint, count })) ?? nothing,
       /** Those of them that belong to no account. */
       unowned: this.#unowned,
       /** Sources that produced events, and how many of them. */
@@ -147,26 +160,29 @@ export class Counts {
       /** Each source of a list produced an event or filtered one as often. There may be thousands. */
       asked: this.#asked.map((sources, times) => ({ sources, times })),
       /** Expressions of traffic policies without a result. */
-      policyFailures: this.#policyFailures.map(({ ownerId, distinctLabel }, count, last) => ({
-        edge_id: ownerId,
-        policy: distinctLabel,
-        count,
-        last,
-      })),
+      policyFailures:
+        this.#policyFailures?.map(({ ownerId, distinctLabel }, count, last) => ({
+          edge_id: ownerId,
+          policy: distinctLabel,
+          count,
+          last,
+        })) ?? nothing,
       /** Filters without a result; their sources count as asked. */
-      filterFailures: this.#filterFailures.map(({ subscriptionId, kindName }, count, last) => ({
-        subscription_id: subscriptionId,
-        kind: kindName,
-        count,
-        last,
-      })),
+      filterFailures:
+        this.#filterFailures?.map(({ subscriptionId, kindName }, count, last) => ({
+          subscription_id: subscriptionId,
+          kind: kindName,
+          count,
+          last,
+        })) ?? nothing,
       /** Records that an unenforced restriction would have blocked. */
-      warnings: this.#warnings.map((restriction_id, count) => ({ restriction_id, count })),
+      warnings: this.#warnings?.map((restriction_id, count) => ({ restriction_id, count })) ?? nothing,
       /** Records with a shadow decision: what was decided, and what would have been. */
-      shadows: this.#shadows.map((pair, count) => {
-        const [decision, shadow] = pair.split(' ') as [Decision, Decision]
-        return { decision, shadow, count }
-      }),
+      shadows:
+        this.#shadows?.map((pair, count) => {
+          const [decision, shadow] = pair.split(' ') as [Decision, Decision]
+          return { decision, shadow, count }
+        }) ?? nothing,
     }
   }
 }

@@ -14,9 +14,8 @@ import { encodingOf, recordBytes } from '../../delivery/record/record-encoding.j
 import { historyOf, publishedRecordsSubject, revisionHeader } from '../../delivery/wire/names.js'
 import { type Partition, type PartitionSet, publishedSubject } from '../../delivery/wire/partitions.js'
 import { yieldTurn } from '../../ground/core/clock.js'
-import { onceReady, type Soon } from '../../ground/core/concurrency.js'
-import { messageOf } from '../../ground/core/errors.js'
-import { withoutPauses } from '../../ground/core/slices.js'
+import type { Soon } from '../../ground/core/concurrency.js'
+import { messageOf, type Result } from '../../ground/core/errors.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { PulledMessage } from '../../ground/nats/messages.js'
 import type { Nats } from '../../ground/nats/nats.js'
@@ -34,7 +33,13 @@ import type { ProcessedMessage } from './intake-message.js'
 import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
 import type { PreferredPartitions } from './preferred-partitions.js'
-import { type BadRecord, type MessageResult, refusedMessage, walkMessage } from './process-record.js'
+import {
+  type BadRecord,
+  type MessageResult,
+  processMessage,
+  refusedMessage,
+  walkMessage,
+} from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
 
@@ -123,23 +128,50 @@ export class Pipeline {
     return this.#intake.isBusy
   }
 
+  /** Most messages wait for nothing: promises, and functions to go on with, would take longer than a record's way. */
   #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
     if (this.#isAhead(message)) return undefined
-    return onceReady(recordBytes(message), (decoded) =>
-      onceReady(this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence), () =>
-        decoded.ok
-          ? this.#processBytes(decoded.value, message, input)
-          : this.#resultOf(this.#refused(message, decoded.problem.msg, input), noCulprits, message, input),
-      ),
-    )
+    const decoded = recordBytes(message)
+    if (decoded instanceof Promise) return this.#processLater(decoded, message, input)
+    const check = this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence)
+    if (check !== undefined) return this.#processLater(decoded, message, input, check)
+    return this.#processDecoded(decoded, message, input)
   }
 
-  #processBytes(bytes: Uint8Array, message: PulledMessage, input: InputMessage): Soon<ProcessedMessage> {
-    return onceReady(this.#culpritsIn(bytes, message), (culprits) =>
-      onceReady(this.#walk(bytes, message, culprits, input), (walked) =>
-        this.#resultOf(walked, culprits, message, input),
-      ),
-    )
+  async #processLater(
+    decoding: Soon<Result<Uint8Array>>,
+    message: PulledMessage,
+    input: InputMessage,
+    check?: Promise<void>,
+  ): Promise<ProcessedMessage> {
+    const decoded = await decoding
+    await (check ?? this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence))
+    return this.#processDecoded(decoded, message, input)
+  }
+
+  #processDecoded(
+    decoded: Result<Uint8Array>,
+    message: PulledMessage,
+    input: InputMessage,
+  ): Soon<ProcessedMessage> {
+    if (!decoded.ok)
+      return this.#resultOf(this.#refused(message, decoded.problem.msg, input), noCulprits, message, input)
+    const culprits = this.#culpritsIn(decoded.value, message)
+    return culprits instanceof Promise
+      ? culprits.then((found) => this.#processBytes(decoded.value, found, message, input))
+      : this.#processBytes(decoded.value, culprits, message, input)
+  }
+
+  #processBytes(
+    bytes: Uint8Array,
+    culprits: readonly BadRecord[],
+    message: PulledMessage,
+    input: InputMessage,
+  ): Soon<ProcessedMessage> {
+    const walked = this.#walk(bytes, message, culprits, input)
+    return walked instanceof Promise
+      ? walked.then((result) => this.#resultOf(result, culprits, message, input))
+      : this.#resultOf(walked, culprits, message, input)
   }
 
   /** A message that can't be decoded, or has too many lines, counts as one bad record, which has its bytes. */
@@ -155,10 +187,12 @@ export class Pipeline {
    * records are judged with the edges and policies that were made just before. It is given back instead of held here:
    * changes of one account must not delay the records of others.
    */
-  #isAhead({ subject, headers, deliveries }: PulledMessage): boolean {
-    if (publishedSubject(subject) !== publishedRecordsSubject || deliveries > waitsForRevisionMax)
-      return false
-    return !this.#deps.configuration.covers(Number(headers?.get(revisionHeader) || 0))
+  #isAhead(message: PulledMessage): boolean {
+    const { headers, deliveries } = message
+    const revision = headers?.get(revisionHeader)
+    if (!revision || deliveries > waitsForRevisionMax) return false
+    if (publishedSubject(message.subject) !== publishedRecordsSubject) return false
+    return !this.#deps.configuration.covers(Number(revision))
   }
 
   /** The records of the message that crash a process. */
@@ -212,15 +246,12 @@ export class Pipeline {
         { storedAtMs, partition: partition.number, sequence, line, isHistory: history !== undefined },
         view.challengers,
       )
-    const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged, history })
+    const stored = { bytes, storedAtMs }
+    const context = { view, geo, buffers: packs, judged, history }
     packs.begin(input)
-    return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk, input) : this.#walkAtOnce(walk)
-  }
-
-  #walkAtOnce(walk: MessageWalking): MessageResult {
-    const { packs } = this.#intake
+    if (bytes.length > atOnceBytesMax) return this.#walkInTurns(walkMessage(stored, context), input)
     try {
-      return withoutPauses(walk)
+      return processMessage(stored, context)
     } finally {
       packs.end()
     }

@@ -98,8 +98,14 @@ export interface MessageResult {
 }
 
 /** Processes a whole message without pauses. */
-export const processMessage = (message: StoredMessage, context: WalkContext): MessageResult =>
-  withoutPauses(walkMessage(message, context))
+export function processMessage({ bytes, storedAtMs }: StoredMessage, context: WalkContext): MessageResult {
+  const lines = parseMessage(bytes)
+  const walk = new MessageWalk(storedAtMs, context)
+  // Most messages of nodes that don't pack: pauses between lines are nothing to them.
+  if (lines.length === 1) walk.addOne(lines[0]!)
+  else withoutPauses(walkLines(lines, walk))
+  return walk.result()
+}
 
 /**
  * Processes a message; pauses after every turn, so that the caller can yield to the event loop. Yields whether a section has
@@ -110,13 +116,16 @@ export function* walkMessage(
   context: WalkContext,
 ): Generator<boolean, MessageResult> {
   const walk = new MessageWalk(storedAtMs, context)
-  const lines = parseMessage(bytes)
+  yield* walkLines(parseMessage(bytes), walk)
+  return walk.result()
+}
+
+function* walkLines(lines: readonly Line[], walk: MessageWalk): Generator<boolean, void> {
   for (let start = 0, end = 0; start < lines.length; start = end) {
     for (end = start + 1; end < lines.length && isTogether(lines[end - 1]!, lines[end]!, turn); ) end += 1
     if (start > 0) yield !isTogether(lines[start - 1]!, lines[start]!, section)
     walk.addAll(lines.slice(start, end))
   }
-  return walk.result()
 }
 
 /** Are two lines in the same turn or section? That depends on their places alone. */
@@ -149,9 +158,11 @@ function attempt<T>(work: () => Result<T>): Result<T> {
   try {
     return work()
   } catch (error) {
-    return problem(`The record could not be processed: ${messageOf(error)}`)
+    return problem(unprocessed(error))
   }
 }
+
+const unprocessed = (error: unknown): string => `The record could not be processed: ${messageOf(error)}`
 
 function valuesOf<T>(results: readonly Result<T>[]): T[] {
   const values: T[] = []
@@ -199,6 +210,17 @@ class MessageWalk {
       const [one, line] = [found[index]!, lines[index]!]
       const outcome = one.ok ? attempt(() => this.#process(one.value, line)) : one
       if (!outcome.ok) this.#addBad(line, outcome.problem.msg)
+    }
+  }
+
+  addOne(line: Line): void {
+    try {
+      const record = parseLine(line)
+      const found = record.ok ? findEdge(this.#context.view.policySet, record.value) : record
+      const outcome = found.ok ? this.#process(found.value, line) : found
+      if (!outcome.ok) this.#addBad(line, outcome.problem.msg)
+    } catch (error) {
+      this.#addBad(line, unprocessed(error))
     }
   }
 
