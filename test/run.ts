@@ -70,7 +70,10 @@ const groups: readonly { readonly files: RegExp; readonly processes: number }[] 
     processes: 2,
   },
   { files: /^(deliver|emulator)\//, processes: 2 },
-  { files: /^(books|nats|pipeline(?!\/(?:preferred-partitions|quarantine)\.)|produce|trial)\//, processes: 2 },
+  {
+    files: /^(books|nats|pipeline(?!\/(?:preferred-partitions|quarantine)\.)|produce|trial)\//,
+    processes: 2,
+  },
   {
     files: /^store\/(answers|audit-relay|compare|foreign-rows|heads|plan|queues|rule-chunks|sealed-values)\./,
     processes: 1,
