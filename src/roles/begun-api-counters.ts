@@ -14,6 +14,7 @@ import {
 } from '../delivery/wire/names.js'
 import type { PartitionSet } from '../delivery/wire/partitions.js'
 import type { Occurrences } from '../ground/core/telemetry/occurrences.js'
+import { streamOf } from '../ground/nats/bucket-stream.js'
 import { answeredStatuses } from '../management/http/answer-counter.js'
 import { boundsAtOnce } from '../management/http/bounds/at-once.js'
 import type { WriteVerb } from '../management/store/change/change.js'
@@ -29,7 +30,7 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** Streams whose number of partitions does not change, and the streams of buckets. */
 const streams = [
   ...[auditStream, auditInStream, ledgerStream, decisionLogStream, deadLetterStream],
-  ...buckets.map((bucket) => `KV_${bucket}`),
+  ...buckets.map(streamOf),
 ]
 
 export function beginApiCounters(occurrences: Occurrences, { all }: PartitionSet): void {

@@ -8,7 +8,7 @@
  * On a busy machine a short time says little: batch after batch also waits until the server has answered a question, and
  * what it sent before has arrived. Single batches, of which a process may have thousands open, ask nothing.
  */
-import type { ConsumeCallback, JsMsg } from '@nats-io/jetstream'
+import type { ConsumeCallback } from '@nats-io/jetstream'
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { type PulledMessage, pulled } from './messages.js'
@@ -75,30 +75,31 @@ export async function* pullAll(
   signal: AbortSignal,
   { endNow, gatherMs = () => 0 }: PullAllOptions = {},
 ): AsyncGenerator<readonly PulledMessage[]> {
-  const ask = async (waiting: number): Promise<Batch> => {
+  const ask = async (waiting: number) => {
     const max = messagesMax()
     // A request stays open until it is complete: those that have gathered are asked for by their number.
     const wanted = gatherMs() === 0 ? max : Math.min(max, Math.max(1, waiting))
     const request =
       wanted === max ? { max_messages: max, expires: expiresMs, idle_heartbeat } : requestFor(wanted)
-    return Batch.of(consumer, request)
+    const received = new Received()
+    return { wanted, received, messages: await fetchInto(received, consumer, request) }
   }
-  let next: Batch | undefined
+  let next: Awaited<ReturnType<typeof ask>> | undefined
   try {
     while (next !== undefined || !signal.aborted) {
       if (next === undefined && messagesMax() === 0) {
         await sleep(lookAgainMs, signal)
         continue
       }
-      const batch: Batch = next ?? (await ask(0))
+      const { wanted, received, messages } = next ?? (await ask(0))
       next = undefined
       let taken = 0
-      const end = endAtStop(batch.messages, signal, { endNow, consumer })
+      const end = endAtStop(messages, signal, { endNow, consumer })
       try {
-        for (let here = await batch.take(); here !== undefined; here = await batch.take()) {
+        for (let here = await received.take(); here !== undefined; here = await received.take()) {
           taken += here.length
-          const waiting = here.at(-1)!.pending - (batch.wanted - taken)
-          const isDue = next === undefined && batch.messages.getReceived() >= batch.wanted
+          const waiting = here.at(-1)!.pending - (wanted - taken)
+          const isDue = next === undefined && messages.getReceived() >= wanted
           const isWorthIt = gatherMs() === 0 || waiting > 0
           if (isDue && isWorthIt && !signal.aborted && messagesMax() > 0) next = await ask(waiting)
           yield here
@@ -113,39 +114,24 @@ export async function* pullAll(
   }
 }
 
-type FetchRequest = ReturnType<typeof requestFor>
-
-/** A request, and the messages that came and were not taken yet. */
-class Batch {
-  readonly wanted: number
-  readonly messages: ConsumerMessages
+/** Messages of a request that came and were not taken yet. */
+class Received {
   #here: PulledMessage[] = []
   #isEnded = false
   #error: Error | undefined
   /** Calls who waits for more. */
   #changed = (): void => {}
 
-  static async of(consumer: Consumer, request: FetchRequest): Promise<Batch> {
-    // The library takes a callback here as it does for `consume`, but its types do not say so.
-    const callback = (message: JsMsg): void => batch.#add(pulled(message))
-    const asked: FetchRequest & ConsumeCallback = { ...request, callback }
-    const batch: Batch = new Batch(request.max_messages, await consumer.fetch(asked))
-    return batch
-  }
-
-  private constructor(wanted: number, messages: ConsumerMessages) {
-    this.wanted = wanted
-    this.messages = messages
-    void messages.closed().then((error) => {
-      this.#isEnded = true
-      this.#error = error ?? undefined
-      this.#changed()
-    })
-  }
-
-  #add(message: PulledMessage): void {
+  add(message: PulledMessage): void {
     this.#here.push(message)
     if (this.#here.length === 1) this.#changed()
+  }
+
+  /** No more come. `error`: the request failed. */
+  end(error: Error | undefined): void {
+    this.#isEnded = true
+    this.#error = error
+    this.#changed()
   }
 
   /** All messages that are here, at least one; undefined at the end. Throws if the request failed. */
@@ -160,6 +146,16 @@ class Batch {
     if (this.#error !== undefined) throw this.#error
     return undefined
   }
+}
+
+/** The library takes a callback here as it does for `consume`, but its types do not say so. */
+type Asked = ReturnType<typeof requestFor> & ConsumeCallback
+
+async function fetchInto(received: Received, consumer: Consumer, request: Asked): Promise<ConsumerMessages> {
+  const asked: Asked = { ...request, callback: (message) => received.add(pulled(message)) }
+  const messages = await consumer.fetch(asked)
+  void messages.closed().then((error) => received.end(error ?? undefined))
+  return messages
 }
 
 interface BatchEnd {

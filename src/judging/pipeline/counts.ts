@@ -135,12 +135,10 @@ export class Counts {
   }
 
   #tallies(): SourceTally[] {
-    const tallies: SourceTally[] = []
-    const add = ({ subscriptionId, kindName, destinationIds }: CompiledSource, produced: number): void => {
-      for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
-    }
-    this.#produced.map(add)
-    return tallies
+    const ofEach = this.#produced.map(({ subscriptionId, kindName, destinationIds }, produced) =>
+      destinationIds.map((id): SourceTally => [subscriptionId, kindName, id, produced, 0]),
+    )
+    return ofEach.flat()
   }
 
   /** `records` = `bad` + `history` + all of `evaluated`. */

@@ -132,21 +132,20 @@ export class Pipeline {
   #process(message: PulledMessage, input: InputMessage): Soon<ProcessedMessage | undefined> {
     if (this.#isAhead(message)) return undefined
     const decoded = recordBytes(message)
-    if (decoded instanceof Promise) return this.#processLater(decoded, message, input)
-    const check = this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence)
-    if (check !== undefined) return this.#processLater(decoded, message, input, check)
-    return this.#processDecoded(decoded, message, input)
+    return decoded instanceof Promise
+      ? decoded.then((bytes) => this.#processChecked(bytes, message, input))
+      : this.#processChecked(decoded, message, input)
   }
 
-  async #processLater(
-    decoding: Soon<Result<Uint8Array>>,
+  #processChecked(
+    decoded: Result<Uint8Array>,
     message: PulledMessage,
     input: InputMessage,
-    check?: Promise<void>,
-  ): Promise<ProcessedMessage> {
-    const decoded = await decoding
-    await (check ?? this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence))
-    return this.#processDecoded(decoded, message, input)
+  ): Soon<ProcessedMessage> {
+    const check = this.#deps.catchUps.shareCheck(this.#deps.partition, input.sequence)
+    return check === undefined
+      ? this.#processDecoded(decoded, message, input)
+      : check.then(() => this.#processDecoded(decoded, message, input))
   }
 
   #processDecoded(

@@ -4,6 +4,8 @@ import { kindNamed } from '../../delivery/deliver/kinds.js'
 import type { RecordType } from '../../delivery/record/traffic-record.js'
 import { bucketNames, connectionSubject } from '../../delivery/wire/names.js'
 import { jsonOf } from '../../ground/core/bytes.js'
+import { streamOf } from '../../ground/nats/bucket-stream.js'
+import { keyPrefix } from '../../ground/nats/bucket-watch.js'
 import { type Client, openClient } from '../../words/client/client.js'
 import type { NewResource } from '../../words/client/kinds.js'
 import type { Decision } from '../../words/shape/decisions/decision.js'
@@ -129,7 +131,7 @@ const askedMembers: Readonly<Record<RecordType, object>> = {
 async function whenUsed({ apiUrl, inside }: Services): Promise<void> {
   // Edges are made last.
   const { config } = bucketNames
-  const { sequence: made } = (await inside.lastMessage(`KV_${config}`, `$KV.${config}.row.>`))!
+  const { sequence: made } = (await inside.lastMessage(streamOf(config), `${keyPrefix(config)}row.>`))!
   await untilFound(async () => {
     const metrics = await readMetrics(apiUrl)
     const used = Math.min(metrics.revisionOf('pipeline'), metrics.revisionOf('decide'))
