@@ -24,6 +24,12 @@ export class SequenceSet {
 
   /** Adds a range; returns how many of its sequences were not in the set. */
   add([first, last]: SequenceRange): number {
+    const highest = this.#ranges.at(-1)
+    // Most sets grow at their end, by one for each message.
+    if (highest !== undefined && first === highest[1] + 1) {
+      highest[1] = last
+      return last - first + 1
+    }
     const from = this.#after(first - 1)
     const start = from > 0 && this.#ranges[from - 1]![1] >= first - 1 ? from - 1 : from
     let end = start

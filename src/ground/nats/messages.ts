@@ -1,9 +1,10 @@
 /** Messages of JetStream, in Weir's own types. */
 import type { JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/nats-core'
-import type { ProtocolHandler } from '@nats-io/nats-core/internal'
+import type { MsgImpl, ProtocolHandler } from '@nats-io/nats-core/internal'
+import { bufferOf } from '../core/bytes.js'
 import { messageOf, shown } from '../core/errors.js'
-import { headersIn, type MessageHeaders } from './message-headers.js'
+import { DeliveredHeaders, type MessageHeaders } from './message-headers.js'
 import {
   callTimeoutMs,
   isMessageMissing,
@@ -82,38 +83,51 @@ export interface PulledMessage {
   readonly reply: string
 }
 
-export const pulled = (message: JsMsg): PulledMessage => new DeliveredMessage(message)
+/** As the library gives it. */
+export function pulled(message: JsMsg): PulledMessage {
+  const { _msg, _rdata } = (message as JsMsg & { readonly msg: MsgImpl }).msg
+  const header = _msg.hdr > 0 ? _rdata.subarray(0, _msg.hdr) : undefined
+  const { subject } = _msg
+  return new DeliveredMessage(replyOf(message), message.data, header, bufferOf(subject), 0, subject.length)
+}
 
 /** Values that are rarely needed are decoded on first use. */
-class DeliveredMessage implements PulledMessage {
+export class DeliveredMessage implements PulledMessage {
   readonly data: Uint8Array
   readonly sequence: number
   readonly deliveries: number
   readonly storedAtMs: number
   readonly pending: number
   readonly reply: string
-  readonly #message: JsMsg
-  #headers: MessageHeaders | undefined
+  readonly headers: MessageHeaders | undefined
+  readonly #bytes: Buffer
+  readonly #subjectStart: number
+  readonly #subjectEnd: number
 
-  constructor(message: JsMsg) {
-    const reply = replyOf(message)
+  /** `header`: the bytes before the data, if there are any. The subject is in `bytes`, from its start to its end. */
+  constructor(
+    reply: string,
+    data: Uint8Array,
+    header: Uint8Array | undefined,
+    bytes: Buffer,
+    subjectStart: number,
+    subjectEnd: number,
+  ) {
     const { deliveries, sequence, storedAtMs, pending } = deliveryOf(reply)
-    this.data = message.data
+    this.data = data
     this.sequence = sequence
     this.deliveries = deliveries
     this.storedAtMs = storedAtMs
     this.pending = pending
     this.reply = reply
-    this.#message = message
+    this.headers = header && new DeliveredHeaders(header)
+    this.#bytes = bytes
+    this.#subjectStart = subjectStart
+    this.#subjectEnd = subjectEnd
   }
 
   get subject(): string {
-    return this.#message.subject
-  }
-
-  get headers(): MessageHeaders | undefined {
-    this.#headers ??= headersIn(this.#message)
-    return this.#headers
+    return this.#bytes.toString('utf8', this.#subjectStart, this.#subjectEnd)
   }
 }
 
@@ -173,7 +187,7 @@ const progress = {
 }
 
 /** The types hide it. */
-const protocolOf = (connection: NatsConnection): ProtocolHandler =>
+export const protocolOf = (connection: NatsConnection): ProtocolHandler =>
   (connection as NatsConnection & { readonly protocol: ProtocolHandler }).protocol
 
 /**

@@ -11,6 +11,7 @@
 import type { ConsumeCallback } from '@nats-io/jetstream'
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
+import { cutMessages } from './message-cutter.js'
 import { type PulledMessage, pulled } from './messages.js'
 
 /** After a stop, a batch ends when nothing arrives for this long. */
@@ -154,6 +155,7 @@ type Asked = ReturnType<typeof requestFor> & ConsumeCallback
 async function fetchInto(received: Received, consumer: Consumer, request: Asked): Promise<ConsumerMessages> {
   const asked: Asked = { ...request, callback: (message) => received.add(pulled(message)) }
   const messages = await consumer.fetch(asked)
+  cutMessages(messages, (message) => received.add(message))
   void messages.closed().then((error) => received.end(error ?? undefined))
   return messages
 }

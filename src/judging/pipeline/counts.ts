@@ -40,9 +40,21 @@ class Tally<K> {
     return getOrMake(this.#counts, key, () => ({ times: 0 }))
   }
 
+  /** Is there at most one key, and the same one as often in the other? */
+  isLike(other: Tally<K>): boolean {
+    if (this.#counts !== undefined || other.#counts !== undefined) return false
+    return this.#lastKey === other.#lastKey && this.#last?.times === other.#last?.times
+  }
+
+  each(take: (key: K, times: number) => void): void {
+    if (this.#counts !== undefined) for (const [key, { times }] of this.#counts) take(key, times)
+    else if (this.#last !== undefined) take(this.#lastKey as K, this.#last.times)
+  }
+
   map<T>(shape: (key: K, times: number) => T): T[] {
-    if (this.#counts !== undefined) return [...this.#counts].map(([key, { times }]) => shape(key, times))
-    return this.#last === undefined ? [] : [shape(this.#lastKey as K, this.#last.times)]
+    const shaped: T[] = []
+    this.each((key, times) => shaped.push(shape(key, times)))
+    return shaped
   }
 }
 
@@ -73,6 +85,18 @@ class FailureTally<K> {
 }
 
 const nothing: readonly never[] = []
+
+/** Those of the message before, and their vector. */
+let last: { readonly counts: Counts; readonly vector: CountVector } | undefined
+
+/**
+ * The vector of these counts: the same object as that of the message before if they are equal, as they mostly are where a
+ * message holds one record. Nothing that is rare may be counted in it, for what is equal then is not compared.
+ */
+export function vectorOf(counts: Counts): CountVector {
+  if (last?.counts.isLike(counts) !== true) last = { counts, vector: counts.vector() }
+  return last.vector
+}
 
 export class Counts {
   readonly #evaluated: Record<RecordType, number> = { tcp_connection: 0, http_request: 0 }
@@ -135,17 +159,50 @@ export class Counts {
   }
 
   #tallies(): SourceTally[] {
-    const ofEach = this.#produced.map(({ subscriptionId, kindName, destinationIds }, produced) =>
-      destinationIds.map((id): SourceTally => [subscriptionId, kindName, id, produced, 0]),
+    const tallies: SourceTally[] = []
+    this.#produced.each(({ subscriptionId, kindName, destinationIds }, produced) => {
+      for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
+    })
+    return tallies
+  }
+
+  isLike(other: Counts): boolean {
+    return (
+      this.#bad === other.#bad &&
+      this.#history === other.#history &&
+      this.#evaluated.tcp_connection === other.#evaluated.tcp_connection &&
+      this.#evaluated.http_request === other.#evaluated.http_request &&
+      this.#decisions.allow === other.#decisions.allow &&
+      this.#decisions.block === other.#decisions.block &&
+      this.#decisions.deny === other.#decisions.deny &&
+      this.#asked.isLike(other.#asked) &&
+      this.#produced.isLike(other.#produced) &&
+      !this.#hasRare &&
+      !other.#hasRare
     )
-    return ofEach.flat()
+  }
+
+  get #hasRare(): boolean {
+    return (
+      this.#policyFailures !== undefined ||
+      this.#filterFailures !== undefined ||
+      this.#warnings !== undefined ||
+      this.#shadows !== undefined ||
+      this.#unserved !== undefined
+    )
+  }
+
+  #evaluatedOfAll(): number {
+    let sum = 0
+    for (const type of recordTypes) sum += this.#evaluated[type]
+    return sum
   }
 
   /** `records` = `bad` + `history` + all of `evaluated`. */
   vector() {
     return {
       history: this.#history,
-      records: this.#bad + this.#history + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
+      records: this.#bad + this.#history + this.#evaluatedOfAll(),
       bad: this.#bad,
       evaluated: this.#evaluated as Readonly<Record<RecordType, number>>,
       decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
@@ -192,22 +249,3 @@ export const lastFailure = (
   expression: string,
   msg: string,
 ): LastFailure => ({ accountId, edgeId, expression, msg, recordId: record_id ?? '' })
-
-/** Do these count the same in the ledger? Asked of each message, because most hold one record or a few. */
-export const areSame = (one: CountVector, other: CountVector): boolean =>
-  one.records === other.records &&
-  one.bad === other.bad &&
-  one.history === other.history &&
-  recordTypes.every((type) => one.evaluated[type] === other.evaluated[type]) &&
-  one.decisions.allow === other.decisions.allow &&
-  one.decisions.block === other.decisions.block &&
-  one.decisions.deny === other.decisions.deny &&
-  one.unserved.length + other.unserved.length === 0 &&
-  one.unowned === other.unowned &&
-  one.sources.length === other.sources.length &&
-  one.sources.every((tally, index) => tally.every((part, at) => part === other.sources[index]![at])) &&
-  one.asked.length === other.asked.length &&
-  one.asked.every(
-    ({ sources, times }, index) =>
-      sources === other.asked[index]!.sources && times === other.asked[index]!.times,
-  )

@@ -34,6 +34,8 @@ import { RecentWork } from './recent-work.js'
 const prefetchMessagesMax = 512
 const prefetchBytesTarget = 16 * 1024 * 1024
 const prefetchMsTarget = 100
+/** So many are recent. */
+const recentMessages = 16
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20
@@ -77,6 +79,13 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly packBegun?: (destination: string, bytes: number) => () => void
   /** Reports why a message, or a pack if no sequence is given, was not stored; it is retried. */
   readonly unstored: (error: unknown, sequence?: number) => void
+}
+
+/** How long it took. */
+async function msUntil(done: Promise<void>): Promise<number> {
+  const begunMs = monotonicMs()
+  await done
+  return monotonicMs() - begunMs
 }
 
 export class Intake {
@@ -141,8 +150,12 @@ export class Intake {
       await this.#processAll(messages)
   }
 
-  /** One after the other. Only what takes long is awaited: a promise takes as long as a good part of a record's way. */
+  /**
+   * One after the other. Only what takes long is awaited: a promise takes as long as a good part of a record's way. So does
+   * a look at the clock for each.
+   */
   async #processAll(messages: readonly PulledMessage[]): Promise<void> {
+    let begunMs = monotonicMs()
     for (const message of messages) {
       if (this.gaveUp.aborted) {
         this.#reader.refuse(message)
@@ -150,18 +163,18 @@ export class Intake {
       }
       this.#isIdle = false
       this.#watchPacks()
-      this.#messageBytes += (message.data.length - this.#messageBytes) / 16
+      this.#messageBytes += (message.data.length - this.#messageBytes) / recentMessages
       const turn = this.longWalks.turn()
-      if (turn !== undefined) await turn
-      const begunMs = monotonicMs()
+      if (turn !== undefined) begunMs += await msUntil(turn)
       const processing = this.#process(message)
       if (processing instanceof Promise) await this.#processed(processing)
-      this.#messageMs += (monotonicMs() - begunMs - this.#messageMs) / 16
-      if (this.packs.isFull) await this.packs.roomToFill()
-      this.#work.addSince(begunMs)
+      if (this.packs.isFull) begunMs += await msUntil(this.packs.roomToFill())
       this.#isIdle = message.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
+    this.#work.addSince(begunMs)
+    const meanMs = (monotonicMs() - begunMs) / messages.length
+    this.#messageMs += (meanMs - this.#messageMs) * Math.min(1, messages.length / recentMessages)
   }
 
   /** Until a stop, others pass a message that takes long. */

@@ -9,7 +9,7 @@ import {
 import { hash128 } from '../../ground/core/ids.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import type { CompiledSource } from '../produce/source-list.js'
-import { areSame, type CountVector } from './counts.js'
+import type { CountVector } from './counts.js'
 
 /** Counts, and the lists of sources that they refer to. Shared by messages with equal counts, unless these are long. */
 interface EnteredCounts {
@@ -27,7 +27,7 @@ export class LedgerCounts {
   readonly #names: SourceNames
   /** By their JSON. */
   readonly #known = new Map<string, EnteredCounts>()
-  /** The counts of the last message: if those of the next one are equal, no JSON is made to find them. */
+  /** The counts of the last message: if the next one has the same, no JSON is made to find them. */
   #last: { readonly vector: CountVector; readonly entered: EnteredCounts } | undefined
 
   /** `kind`: only events count, and as events of this kind. Default: records count, and events as of their own kinds. */
@@ -37,8 +37,7 @@ export class LedgerCounts {
   }
 
   of(vector: CountVector): EnteredCounts {
-    if (this.#last === undefined || !areSame(this.#last.vector, vector))
-      this.#last = { vector, entered: this.#entered(vector) }
+    if (this.#last?.vector !== vector) this.#last = { vector, entered: this.#entered(vector) }
     return this.#last.entered
   }
 

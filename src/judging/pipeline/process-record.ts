@@ -24,7 +24,7 @@ import type { PolicySet } from '../evaluate/policy-set.js'
 import { fetchPolicies } from '../evaluate/traffic-policy.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { produce } from '../produce/produce.js'
-import { Counts, type CountVector } from './counts.js'
+import { Counts, type CountVector, vectorOf } from './counts.js'
 import type { Buffers } from './packs.js'
 
 interface Extent {
@@ -138,7 +138,7 @@ export function refusedMessage(data: Uint8Array, reason: string): MessageResult 
   const counts = new Counts()
   counts.addBad()
   const whole = new Line(bufferOf(data), undefined, 1, 0, data.length)
-  return { counts: counts.vector(), bad: [new BadRecord(whole, inOneLine(reason), true)] }
+  return { counts: vectorOf(counts), bad: [new BadRecord(whole, inOneLine(reason), true)] }
 }
 
 /** A record and where it belongs. */
@@ -233,7 +233,7 @@ class MessageWalk {
   }
 
   result(): MessageResult {
-    return { counts: this.#counts.vector(), bad: this.#bad }
+    return { counts: vectorOf(this.#counts), bad: this.#bad }
   }
 
   #process({ record, endpoint }: Found, line: Line): Result<void> {

@@ -3,8 +3,13 @@ import type { JsMsg } from '@nats-io/jetstream'
 import t from 'tap'
 import { pulled } from '../../../src/ground/nats/messages.js'
 
+const subject = Buffer.from('weir.records.eu')
 const messageWith = (reply: string): JsMsg =>
-  ({ subject: 'weir.records.eu', data: Buffer.from('{}'), headers: undefined, reply }) as unknown as JsMsg
+  ({
+    data: Buffer.from('{}'),
+    reply,
+    msg: { _msg: { subject, hdr: -1 }, _rdata: Buffer.from('{}') },
+  }) as unknown as JsMsg
 
 const delivery = '3.41.57.1790000000123999999.12'
 const forms = {
