@@ -17,14 +17,7 @@ import type { StoredMessage } from '../../ground/nats/messages.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import type { DroppedEvents } from '../books/ledger.js'
 import { kindIn } from '../wire/event-template.js'
-import {
-  addToSegments,
-  firstStoredAtMs,
-  formatSegments,
-  parseSegments,
-  type Segment,
-  sequenceOfEvent,
-} from '../wire/pack-message.js'
+import { firstStoredAtMs, parseSegments, Segments, sequenceOfEvent } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { type Partition, type PartitionSet, packPlaces } from '../wire/partitions.js'
 import type { DestinationConfig } from './kind/destination.js'
@@ -112,9 +105,9 @@ export function droppedEvents(
 }
 
 function textOf(counts: ReadonlyMap<number, number>): string {
-  const segments: Segment[] = []
-  for (const [sequence, events] of counts) addToSegments(segments, sequence, 0, events)
-  return formatSegments(segments)
+  const segments = new Segments()
+  for (const [sequence, events] of counts) segments.add(sequence, 0, events)
+  return segments.format()
 }
 
 interface OldestPack extends StoredMessage {

@@ -86,14 +86,41 @@ export interface Segment {
   readonly events: number
 }
 
-/** The form in a pack's header: `10-14:2,17:1`; a later part as `17/1:200`. */
-export const formatSegments = (segments: readonly Segment[]): string =>
-  segments
-    .map(({ range: [first, last], part, events }) => {
-      const range = last === first ? `${first}` : `${first}-${last}`
-      return `${range}${part === 0 ? '' : `/${part}`}:${events}`
-    })
-    .join(',')
+/** The numbers of a segment in `Segments`. */
+const segmentNumbers = 4
+
+/** Segments that are being made. They are kept as numbers: a pack may have one for each of its events. */
+export class Segments {
+  /** Of each: the first and the last message, the part, the events per message. */
+  readonly #numbers: number[] = []
+
+  /** Appends a message; consecutive messages with equal counts become one segment. */
+  add(sequence: number, part: number, events: number): void {
+    const numbers = this.#numbers
+    const last = numbers.length - segmentNumbers
+    const continues =
+      last >= 0 &&
+      numbers[last + 3] === events &&
+      numbers[last + 2] === part &&
+      numbers[last + 1] === sequence - 1
+    if (continues) numbers[last + 1] = sequence
+    else numbers.push(sequence, sequence, part, events)
+  }
+
+  /** The form in a pack's header: `10-14:2,17:1`; a later part as `17/1:200`. */
+  format(): string {
+    const numbers = this.#numbers
+    let text = ''
+    for (let at = 0; at < numbers.length; at += segmentNumbers) {
+      const [first, last, part, events] = [numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]
+      text += `${at === 0 ? '' : ','}${first}`
+      if (last !== first) text += `-${last}`
+      if (part !== 0) text += `/${part}`
+      text += `:${events}`
+    }
+    return text
+  }
+}
 
 const entryForm = /^(\d+)(?:-(\d+))?(?:\/(\d+))?:(\d+)$/
 
@@ -105,15 +132,6 @@ export function parseSegments(text: string): Segment[] {
     const [, first, last = first, part = '0', events] = match
     return [{ range: [Number(first), Number(last)], part: Number(part), events: Number(events) } as const]
   })
-}
-
-/** Appends a message to segments; consecutive messages with equal counts become one segment. */
-export function addToSegments(segments: Segment[], sequence: number, part: number, events: number): void {
-  const last = segments.at(-1)
-  const continues =
-    last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
-  if (continues) segments[segments.length - 1] = { range: [last.range[0], sequence], part, events }
-  else segments.push({ range: [sequence, sequence], part, events })
 }
 
 /** The sequence of the message that caused an event, by the event's position in the pack. */

@@ -10,7 +10,7 @@
 import type { InputStream, LedgerWriter } from '../../delivery/books/ledger.js'
 import { type FinishedPack, storePack } from '../../delivery/books/stored-packs.js'
 import { PackWriter } from '../../delivery/wire/pack.js'
-import { addToSegments, formatSegments, type Segment } from '../../delivery/wire/pack-message.js'
+import { Segments } from '../../delivery/wire/pack-message.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { monotonicMs, sleep } from '../../ground/core/clock.js'
 import { packBytesTarget } from '../../ground/core/limits.js'
@@ -42,27 +42,40 @@ export interface Buffers {
   packOf(destinationId: string): PackWriter
 }
 
-interface OpenPack {
-  readonly writer: PackWriter
-  segments: Segment[]
-  messages: InputMessage[]
+/** A class, because there may be thousands, which each message that holds many records adds to. */
+class OpenPack {
+  readonly destinationId: string
+  readonly writer = new PackWriter()
+  segments = new Segments()
+  messages: InputMessage[] = []
   /** Milliseconds, monotonic: when the first event went in, and when the pack before it was stored. */
-  begunMs: number
-  storedMs: number
-}
+  begunMs = monotonicMs()
+  storedMs = 0
+  /** The part of it that belongs to the message being processed, if there is one. */
+  hasPart = false
+  partNumber = 0
+  #eventsBefore = 0
+  #bytesBefore = 0
 
-/** The part of a pack that belongs to the message being processed. */
-interface Part {
-  readonly number: number
-  readonly eventsBefore: number
-  readonly bytesBefore: number
-}
+  constructor(destinationId: string) {
+    this.destinationId = destinationId
+  }
 
-const beginPart = ({ writer }: OpenPack, number: number): Part => ({
-  number,
-  eventsBefore: writer.events,
-  bytesBefore: writer.byteLength,
-})
+  get partEvents(): number {
+    return this.writer.events - this.#eventsBefore
+  }
+
+  get partBytes(): number {
+    return this.writer.byteLength - this.#bytesBefore
+  }
+
+  beginPart(number: number): void {
+    this.hasPart = true
+    this.partNumber = number
+    this.#eventsBefore = this.writer.events
+    this.#bytesBefore = this.writer.byteLength
+  }
+}
 
 interface PacksDeps {
   readonly nats: Nats
@@ -104,8 +117,8 @@ export class Packs implements Buffers {
   #messagesOpen = 0
   /** The message that is partly in packs: they must wait until all of it is. */
   #routing: InputMessage | undefined
-  /** Its parts in packs that are not stored yet, by destination. */
-  readonly #parts = new Map<string, Part>()
+  /** Those that have a part of it. */
+  readonly #filled: OpenPack[] = []
   #since = ''
 
   constructor(deps: PacksDeps) {
@@ -124,13 +137,13 @@ export class Packs implements Buffers {
 
   packOf(destinationId: string): PackWriter {
     const pack = this.#pack(destinationId)
-    const part = this.#parts.get(destinationId)
-    if (part === undefined)
-      this.#parts.set(destinationId, beginPart(pack, this.#routing?.partsEnded?.get(destinationId) ?? 0))
-    else if (pack.writer.byteLength - part.bytesBefore >= this.#packBytes) {
-      this.#endPart(pack, part)
-      this.#store(destinationId, pack)
-      this.#parts.set(destinationId, beginPart(pack, part.number + 1))
+    if (!pack.hasPart) {
+      this.#filled.push(pack)
+      pack.beginPart(this.#routing?.partsEnded?.get(destinationId) ?? 0)
+    } else if (pack.partBytes >= this.#packBytes) {
+      this.#endPart(pack)
+      this.#store(pack)
+      pack.beginPart(pack.partNumber + 1)
     }
     return pack.writer
   }
@@ -147,26 +160,26 @@ export class Packs implements Buffers {
   pause(): void {
     const message = this.#routingMessage()
     message.partsEnded ??= new Map()
-    for (const [destinationId, { number }] of this.#parts) message.partsEnded.set(destinationId, number + 1)
+    for (const { destinationId, partNumber } of this.#filled)
+      message.partsEnded.set(destinationId, partNumber + 1)
     this.#endParts()
   }
 
   #endParts(): void {
-    for (const [destinationId, part] of this.#parts) {
-      const pack = this.#pack(destinationId)
-      this.#endPart(pack, part)
-      if (this.#isFull(pack.writer, part)) this.#store(destinationId, pack)
+    for (const pack of this.#filled) {
+      this.#endPart(pack)
+      if (this.#isFull(pack)) this.#store(pack)
     }
-    this.#parts.clear()
+    this.#filled.length = 0
     this.#routing = undefined
   }
 
   /** A pack that is large enough waits for the events that fill its last request, if another message may have them. */
-  #isFull({ byteLength, events }: PackWriter, { eventsBefore }: Part): boolean {
+  #isFull({ writer: { byteLength, events }, partEvents }: OpenPack): boolean {
     if (byteLength < this.#packBytes) return false
     if (byteLength >= waitingPackShare * this.#packBytes) return true
     const inLastRequest = events % requestEvents
-    return inLastRequest === 0 || inLastRequest + (events - eventsBefore) > requestEvents
+    return inLastRequest === 0 || inLastRequest + partEvents > requestEvents
   }
 
   #routingMessage(): InputMessage {
@@ -174,10 +187,11 @@ export class Packs implements Buffers {
     return this.#routing
   }
 
-  #endPart(pack: OpenPack, part: Part): void {
+  #endPart(pack: OpenPack): void {
     const message = this.#routingMessage()
-    addToSegments(pack.segments, message.sequence, part.number, pack.writer.events - part.eventsBefore)
-    this.#bufferedBytes += pack.writer.byteLength - part.bytesBefore
+    pack.hasPart = false
+    pack.segments.add(message.sequence, pack.partNumber, pack.partEvents)
+    this.#bufferedBytes += pack.partBytes
     pack.messages.push(message)
     if (message.packsOpen === 0) this.#messagesOpen += 1
     message.packsOpen += 1
@@ -186,7 +200,7 @@ export class Packs implements Buffers {
   #pack(destinationId: string): OpenPack {
     let pack = this.#open.get(destinationId)
     if (pack === undefined) {
-      pack = { writer: new PackWriter(), segments: [], messages: [], begunMs: monotonicMs(), storedMs: 0 }
+      pack = new OpenPack(destinationId)
       this.#open.set(destinationId, pack)
     } else if (pack.writer.events === 0) pack.begunMs = monotonicMs()
     return pack
@@ -209,12 +223,12 @@ export class Packs implements Buffers {
         continue
       }
       const isDue = isIdle ? nowMs - pack.storedMs >= spacingMs : nowMs - pack.begunMs >= ageMs
-      if (isDue) this.#store(id, pack)
+      if (isDue) this.#store(pack)
     }
   }
 
   storeAll(): void {
-    for (const [id, pack] of this.#open) if (pack.writer.events > 0) this.#store(id, pack)
+    for (const pack of this.#open.values()) if (pack.writer.events > 0) this.#store(pack)
   }
 
   /** Is the buffer for events that are not stored yet full? */
@@ -228,13 +242,13 @@ export class Packs implements Buffers {
     while (this.isFull && this.#storing.size > 0) await Promise.race(this.#storing)
   }
 
-  #store(destinationId: string, open: OpenPack): void {
-    const { segments, messages } = open
+  #store(open: OpenPack): void {
+    const { destinationId, segments, messages } = open
     const { stream, partitions, busy } = this.#deps
-    const origin = { stream, since: this.#since, segments: formatSegments(segments) }
+    const origin = { stream, since: this.#since, segments: segments.format() }
     const summary = open.writer.summary()
     const bytes = open.writer.take()
-    open.segments = []
+    open.segments = new Segments()
     open.messages = []
     open.storedMs = monotonicMs()
     const ended = this.#deps.packBegun?.(destinationId, bytes.length)

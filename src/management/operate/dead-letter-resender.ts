@@ -15,7 +15,7 @@ import {
   resentRecordsSubject,
 } from '../../delivery/wire/names.js'
 import { PackWriter } from '../../delivery/wire/pack.js'
-import { addToSegments, formatSegments, type Segment } from '../../delivery/wire/pack-message.js'
+import { Segments } from '../../delivery/wire/pack-message.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { hashBytes128 } from '../../ground/core/ids.js'
@@ -107,19 +107,19 @@ export class DeadLetterResender {
   /** In packs of the usual size, the oldest first. */
   async #resendEvents(destination: string, letters: readonly Letter[]): Promise<void> {
     const writer = new PackWriter()
-    let segments: Segment[] = []
+    let segments = new Segments()
     let packed: Letter[] = []
     const oldestFirst = letters.toSorted((one, other) => one.sequence - other.sequence)
     for (const [index, letter] of oldestFirst.entries()) {
       const { partitionKey, timestampMs, json } = readEvent(letter.data)!
       writer.append(partitionKey, timestampMs, json)
-      addToSegments(segments, letter.sequence, 0, 1)
+      segments.add(letter.sequence, 0, 1)
       packed.push(letter)
       const next = oldestFirst[index + 1]
       if (next !== undefined && writer.byteLength + next.data.length <= packBytesTarget) continue
-      await this.#store(destination, letter.since, writer, formatSegments(segments))
+      await this.#store(destination, letter.since, writer, segments.format())
       await this.drop(packed)
-      segments = []
+      segments = new Segments()
       packed = []
     }
   }

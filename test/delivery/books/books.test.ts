@@ -5,7 +5,7 @@ import { Books } from '../../../src/delivery/books/books.js'
 import type { InputCounts, LedgerEntry, SourceTally } from '../../../src/delivery/books/ledger.js'
 import { booksMetrics } from '../../../src/delivery/books/metrics.js'
 import { type LastOutcomes, noOutcomes } from '../../../src/delivery/wire/delivery-attempts.js'
-import { addToSegments, formatSegments, type Segment } from '../../../src/delivery/wire/pack-message.js'
+import { Segments } from '../../../src/delivery/wire/pack-message.js'
 
 const destinations = ['ed_a', 'ed_b'] as const
 type Destination = (typeof destinations)[number]
@@ -61,15 +61,15 @@ const packOf = (
   yieldOf: (s: number) => Yield,
   since: string,
 ): Pack => {
-  const segments: Segment[] = []
+  const segments = new Segments()
   const dead: [number, number][] = []
   for (const sequence of sequences) {
     const events = yieldOf(sequence)[destination]
     if (events === 0) continue
-    addToSegments(segments, sequence, 0, events)
+    segments.add(sequence, 0, events)
     if (sequence % deadEvery === 0) dead.push([sequence, 1])
   }
-  const text = formatSegments(segments)
+  const text = segments.format()
   return { destination, id: `${destination}.${since}.${text}`, since, segments: text, dead }
 }
 

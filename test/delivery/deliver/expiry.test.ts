@@ -4,12 +4,7 @@ import t from 'tap'
 import { droppedEvents, Expiry, oldestPack } from '../../../src/delivery/deliver/expiry.js'
 import { packHeaders } from '../../../src/delivery/wire/names.js'
 import { PackWriter, readPack } from '../../../src/delivery/wire/pack.js'
-import {
-  addToSegments,
-  formatSegments,
-  parseSegments,
-  type Segment,
-} from '../../../src/delivery/wire/pack-message.js'
+import { parseSegments, Segments } from '../../../src/delivery/wire/pack-message.js'
 import { partitionsUpTo } from '../../../src/delivery/wire/partitions.js'
 import { someEvents } from './events.js'
 import { accepted, failed, gate, openLane } from './fake-lane.js'
@@ -110,12 +105,12 @@ t.test('each dropped event is counted under its kind and its message', async (t)
   fc.assert(
     fc.property(messages, (packed) => {
       const writer = new PackWriter()
-      const segments: Segment[] = []
+      const segments = new Segments()
       const expected = new Map<string, number>()
       let position = 0
       for (const [index, events] of packed.entries()) {
         const sequence = 10 + index * 2
-        addToSegments(segments, sequence, 0, events.length)
+        segments.add(sequence, 0, events.length)
         for (const { kind, isDropped } of events) {
           writer.append('key', position, JSON.stringify({ event_id: `ev_${position}`, event_type: kind }))
           position += 1
@@ -125,7 +120,7 @@ t.test('each dropped event is counted under its kind and its message', async (t)
       }
       const { events } = readPack(writer.take())
       const dropped = events.filter((_, index) => packed.flat()[index]!.isDropped)
-      const found = droppedEvents(events, dropped, formatSegments(segments))
+      const found = droppedEvents(events, dropped, segments.format())
       const counted = new Map(
         found.kinds.flatMap(([kind, text]) =>
           parseSegments(text).flatMap(({ range: [first, last], events: ofEach }) =>
