@@ -230,8 +230,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/delivery/deliver/malformed-packs.ts':
     'its importer, the run of a destination, is as long as a file may be',
   'src/delivery/nats-server/ending.ts': 'its importer, the life of the server, is as long as a file may be',
-  'src/ground/nats/message-headers.ts':
-    'what the library keeps to itself; its importer is as long as a file may be',
   'src/ground/nats/server-2-9.ts': 'the workaround for one version of nats-server, which goes as a whole',
   'src/judging/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',
   'src/outside/playground/example.ts': 'the build takes its place',

@@ -1,6 +1,7 @@
 /** Stores packs in the stream of their partition, and enters them in the ledger. */
-import type { PulledMessage } from '../../ground/nats/messages.js'
+
 import type { Nats } from '../../ground/nats/nats.js'
+import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import type { Patience } from '../../ground/nats/retry.js'
 import { packHeaders } from '../wire/names.js'
 import type { PackSummary } from '../wire/pack.js'

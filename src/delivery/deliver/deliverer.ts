@@ -6,7 +6,7 @@
  */
 import { every, now, type Timer } from '../../ground/core/clock.js'
 import { messageOf } from '../../ground/core/errors.js'
-import type { PulledMessage } from '../../ground/nats/messages.js'
+import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { type OwnConsumerNotice, Sharing } from '../wire/own-consumers.js'
 import { destinationIn } from '../wire/pack-message.js'

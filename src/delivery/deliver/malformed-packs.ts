@@ -1,7 +1,7 @@
 /** Packs that no pipeline wrote, or that are damaged: what can be read of them is sent. */
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
-import type { PulledMessage } from '../../ground/nats/messages.js'
 import type { Nats } from '../../ground/nats/nats.js'
+import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import type { Pack } from '../wire/pack.js'
 import type { Partition } from '../wire/partitions.js'
 

@@ -11,8 +11,8 @@ import {
   DurableReader,
   type DurableReaderOptions,
 } from '../../ground/nats/durable-reader.js'
-import type { PulledMessage } from '../../ground/nats/messages.js'
 import { pullBatch } from '../../ground/nats/pull.js'
+import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import { packContents } from '../books/ledger.js'
 import { isMoved } from '../wire/pack-message.js'
 import { deliverySubject, type Partition } from '../wire/partitions.js'

@@ -10,8 +10,8 @@
  */
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerOptions } from './consumers.js'
-import type { PulledMessage } from './messages.js'
 import type { Nats } from './nats.js'
+import type { PulledMessage } from './pulled-message.js'
 
 /** The members of a message in flight that identify it. */
 interface Identified {

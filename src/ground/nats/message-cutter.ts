@@ -7,7 +7,8 @@
  */
 import { Parser, type ProtocolHandler, State } from '@nats-io/nats-core/internal'
 import type { ConsumerMessages } from './consumers.js'
-import { DeliveredMessage, type PulledMessage, protocolOf } from './messages.js'
+import { protocolOf } from './messages.js'
+import { DeliveredMessage, deliveryOf, type PulledMessage } from './pulled-message.js'
 
 /** What the library knows of a request; its types hide it. */
 export interface PullRequest {
@@ -107,11 +108,10 @@ export class MessageCutter {
     if (bytes[this.#end] !== carriageReturn || !(end + 2 <= bytes.length)) return -1
     const dataStart = isPlain ? start : start + first
     const header = isPlain ? undefined : bytes.subarray(start, dataStart)
-    const reply = bytes.toString('latin1', replyStart, replyEnd)
+    const delivery = deliveryOrNone(bytes, replyStart, replyEnd)
+    if (delivery === undefined) return -1
     const data = bytes.subarray(dataStart, end)
-    const message = messageOrNone(reply, data, header, bytes, subjectStart, subjectEnd)
-    if (message === undefined) return -1
-    add(message)
+    add(new DeliveredMessage(delivery, data, header, bytes, subjectStart, subjectEnd))
     request.received += 1
     request.pending.msgs -= 1
     return end + 2
@@ -128,10 +128,10 @@ export class MessageCutter {
   }
 }
 
-/** None if its reply is unlike those of consumers: the library then ends its request. */
-function messageOrNone(...parts: ConstructorParameters<typeof DeliveredMessage>): PulledMessage | undefined {
+/** None if a message's reply is unlike those of consumers: the library then ends its request. */
+function deliveryOrNone(bytes: Buffer, start: number, end: number) {
   try {
-    return new DeliveredMessage(...parts)
+    return deliveryOf(bytes, start, end)
   } catch {
     return undefined
   }

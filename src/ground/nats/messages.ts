@@ -1,10 +1,8 @@
 /** Messages of JetStream, in Weir's own types. */
-import type { JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
+import type { JetStreamClient, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/nats-core'
-import type { MsgImpl, ProtocolHandler } from '@nats-io/nats-core/internal'
-import { bufferOf } from '../core/bytes.js'
-import { messageOf, shown } from '../core/errors.js'
-import { DeliveredHeaders, type MessageHeaders } from './message-headers.js'
+import type { ProtocolHandler } from '@nats-io/nats-core/internal'
+import { messageOf } from '../core/errors.js'
 import {
   callTimeoutMs,
   isMessageMissing,
@@ -66,113 +64,6 @@ export async function publishAfter(
   const publish = () => client.publish(subject, data, options)
   const ack = await undefinedIf(isWrongRevision, () => retried(publish, patience))
   return ack?.seq
-}
-
-/** A message that a pull consumer delivered. */
-export interface PulledMessage {
-  readonly subject: string
-  readonly data: Uint8Array
-  readonly sequence: number
-  /** 1 for a first delivery. */
-  readonly deliveries: number
-  readonly storedAtMs: number
-  /** Messages of the consumer that were waiting behind it. */
-  readonly pending: number
-  readonly headers: MessageHeaders | undefined
-  /** The subject for its acknowledgement. */
-  readonly reply: string
-}
-
-/** As the library gives it. */
-export function pulled(message: JsMsg): PulledMessage {
-  const { _msg, _rdata } = (message as JsMsg & { readonly msg: MsgImpl }).msg
-  const header = _msg.hdr > 0 ? _rdata.subarray(0, _msg.hdr) : undefined
-  const { subject } = _msg
-  return new DeliveredMessage(replyOf(message), message.data, header, bufferOf(subject), 0, subject.length)
-}
-
-/** Values that are rarely needed are decoded on first use. */
-export class DeliveredMessage implements PulledMessage {
-  readonly data: Uint8Array
-  readonly sequence: number
-  readonly deliveries: number
-  readonly storedAtMs: number
-  readonly pending: number
-  readonly reply: string
-  readonly headers: MessageHeaders | undefined
-  readonly #bytes: Buffer
-  readonly #subjectStart: number
-  readonly #subjectEnd: number
-
-  /** `header`: the bytes before the data, if there are any. The subject is in `bytes`, from its start to its end. */
-  constructor(
-    reply: string,
-    data: Uint8Array,
-    header: Uint8Array | undefined,
-    bytes: Buffer,
-    subjectStart: number,
-    subjectEnd: number,
-  ) {
-    const { deliveries, sequence, storedAtMs, pending } = deliveryOf(reply)
-    this.data = data
-    this.sequence = sequence
-    this.deliveries = deliveries
-    this.storedAtMs = storedAtMs
-    this.pending = pending
-    this.reply = reply
-    this.headers = header && new DeliveredHeaders(header)
-    this.#bytes = bytes
-    this.#subjectStart = subjectStart
-    this.#subjectEnd = subjectEnd
-  }
-
-  get subject(): string {
-    return this.#bytes.toString('utf8', this.#subjectStart, this.#subjectEnd)
-  }
-}
-
-const nanosDigits = 6
-
-/** The subject that a message is acknowledged on; every message of a consumer has one. */
-const replyOf = (message: JsMsg): string => (message as JsMsg & { readonly reply: string }).reply
-
-/** The positions of a subject's tokens; reused for each subject. */
-const tokenStarts = new Int32Array(16)
-const shortForm = 9
-const shortFirst = 4
-const longFirst = 6
-/** From the deliveries to the pending ones. */
-const tokensRead = 5
-const dot = 0x2e
-const zero = 0x30
-
-/**
- * Parses the acknowledgement subject in one pass: the library parses it again for each value. `$JS.ACK.` [domain `.` account
- * hash `.`] stream `.` consumer `.` deliveries `.` sequence `.` sequence of the consumer `.` ns since the epoch `.` pending
- * [`.` random]; see ADR-15 of NATS.
- */
-function deliveryOf(reply: string) {
-  let tokens = 1
-  for (let at = 0; at < reply.length && tokens < tokenStarts.length; at += 1)
-    if (reply.charCodeAt(at) === dot) tokenStarts[tokens++] = at + 1
-  const first = tokens === shortForm ? shortFirst : longFirst
-  if (!reply.startsWith('$JS.ACK.') || tokens < first + tokensRead)
-    throw new Error(`A message of a consumer has an unknown acknowledgement subject: ${shown(reply)}`)
-  return {
-    deliveries: numberAt(reply, tokenStarts[first]!, 0),
-    sequence: numberAt(reply, tokenStarts[first + 1]!, 0),
-    storedAtMs: numberAt(reply, tokenStarts[first + 3]!, nanosDigits),
-    pending: numberAt(reply, tokenStarts[first + 4]!, 0),
-  }
-}
-
-/** The number that begins there and ends at a dot or with the text, without its last digits. */
-function numberAt(text: string, start: number, digitsCut: number): number {
-  let end = start
-  while (end < text.length && text.charCodeAt(end) !== dot) end += 1
-  let number = 0
-  for (let at = start; at < end - digitsCut; at += 1) number = number * 10 + text.charCodeAt(at) - zero
-  return number
 }
 
 /** A server with a busy disk may take seconds. */

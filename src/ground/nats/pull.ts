@@ -12,7 +12,7 @@ import type { ConsumeCallback } from '@nats-io/jetstream'
 import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { cutMessages } from './message-cutter.js'
-import { type PulledMessage, pulled } from './messages.js'
+import { type PulledMessage, pulled } from './pulled-message.js'
 
 /** After a stop, a batch ends when nothing arrives for this long. */
 const silenceMs = 60

@@ -19,9 +19,9 @@ import {
   DurableReader,
   type DurableReaderOptions,
 } from '../../ground/nats/durable-reader.js'
-import type { PulledMessage } from '../../ground/nats/messages.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { pullAll } from '../../ground/nats/pull.js'
+import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import { InputLedger } from './input-ledger.js'
 import { IntakeMessage, type ProcessedMessage } from './intake-message.js'

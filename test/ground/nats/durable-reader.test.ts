@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { AcknowledgedContents, AcknowledgedSequences } from '../../../src/ground/nats/durable-reader.js'
-import type { PulledMessage } from '../../../src/ground/nats/messages.js'
+import type { PulledMessage } from '../../../src/ground/nats/pulled-message.js'
 
 const span = 16
 const messages = fc.record({

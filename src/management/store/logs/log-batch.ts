@@ -11,7 +11,7 @@ import {
 } from '../../../delivery/wire/names.js'
 import { getOrMake } from '../../../ground/core/maps.js'
 import type { MessageInFlight } from '../../../ground/nats/durable-reader.js'
-import type { PulledMessage } from '../../../ground/nats/messages.js'
+import type { PulledMessage } from '../../../ground/nats/pulled-message.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import type { CollectedBlocks } from '../clickhouse/collected-blocks.js'
 import { deliveriesTable } from './delivery-tables.js'

@@ -16,9 +16,9 @@ import {
   DurableReader,
   type DurableReaderOptions,
 } from '../../../ground/nats/durable-reader.js'
-import type { PulledMessage } from '../../../ground/nats/messages.js'
 import type { Nats } from '../../../ground/nats/nats.js'
 import { pullAll } from '../../../ground/nats/pull.js'
+import type { PulledMessage } from '../../../ground/nats/pulled-message.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
 import { isRefusedByClickhouse } from '../clickhouse/errors.js'
 import { type DamagedMessage, LogBatch, type TableBatch } from './log-batch.js'

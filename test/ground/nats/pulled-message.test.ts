@@ -1,14 +1,13 @@
 /** The parts of a pulled message's acknowledgement subject, in the forms that servers write (ADR-15 of NATS). */
 import type { JsMsg } from '@nats-io/jetstream'
 import t from 'tap'
-import { pulled } from '../../../src/ground/nats/messages.js'
+import { pulled } from '../../../src/ground/nats/pulled-message.js'
 
 const subject = Buffer.from('weir.records.eu')
 const messageWith = (reply: string): JsMsg =>
   ({
     data: Buffer.from('{}'),
-    reply,
-    msg: { _msg: { subject, hdr: -1 }, _rdata: Buffer.from('{}') },
+    msg: { _msg: { subject, reply: Buffer.from(reply), hdr: -1 }, _rdata: Buffer.from('{}') },
   }) as unknown as JsMsg
 
 const delivery = '3.41.57.1790000000123999999.12'
