@@ -78,7 +78,7 @@ export const packOrigin = (headers: Headers | undefined): PackOrigin => ({
  * The events that each of consecutive input messages with equal counts caused at one destination. If the events of a
  * message fill more than a pack, they are split into parts, always at the same positions.
  */
-export interface Segment {
+interface Segment {
   readonly range: SequenceRange
   /** Counted from 0. */
   readonly part: number

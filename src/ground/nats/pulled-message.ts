@@ -5,7 +5,7 @@ import { bufferOf } from '../core/bytes.js'
 import { shown } from '../core/errors.js'
 
 /** Empty text for a header that a message does not have. */
-export interface MessageHeaders {
+interface MessageHeaders {
   get(name: string): string
 }
 
@@ -13,7 +13,7 @@ export interface MessageHeaders {
  * Most messages have none of the headers that are asked for. Decoding all of them takes 5 to 8 times as long as looking for
  * the name in their bytes.
  */
-export class DeliveredHeaders implements MessageHeaders {
+class DeliveredHeaders implements MessageHeaders {
   readonly #bytes: Uint8Array
   #text: string | undefined
 

@@ -20,7 +20,8 @@ import type { View } from '../../words/view/view.js'
 import type { BusyDestinations } from './busy-destinations.js'
 import { Intake } from './intake.js'
 import type { ProcessedMessage } from './intake-message.js'
-import type { Buffers, InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
+import type { Buffers } from './packs.js'
 
 interface AuditRoute {
   readonly subscriptionId: string

@@ -16,7 +16,7 @@ import type { PulledMessage } from '../../ground/nats/pulled-message.js'
 import { type AuditInEvent, readAuditIn } from '../../words/event/audit-in.js'
 import type { View } from '../../words/view/view.js'
 import type { AuditPipelineDeps, AuditSource, RoutedAudit } from './audit-pipeline.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 
 /** Audit events of the API, which renders them when it makes a change. */
 export const auditsOfApi = ({ nats, view, occurrences }: AuditPipelineDeps): AuditSource => ({

@@ -32,7 +32,7 @@ import { keepsRecords } from '../../words/resource/event-destination.js'
 import type { FindDestination } from '../../words/view/destinations.js'
 import type { TrafficView } from '../produce/compiled-configuration.js'
 import { viewWithout } from '../produce/replayed-sources.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 import { continued, type Records, RecordsPosition } from './records-position.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 

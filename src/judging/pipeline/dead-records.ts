@@ -17,7 +17,7 @@ import { hash128 } from '../../ground/core/ids.js'
 import { payloadHeadroomBytes } from '../../ground/core/limits.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../ground/nats/nats.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 import type { BadRecord } from './process-record.js'
 
 interface DeadRecordsOptions {

@@ -2,7 +2,7 @@
 import type { InputCounts, SourcesEntry } from '../../delivery/books/ledger.js'
 import type { DurableReader, MessageInFlight } from '../../ground/nats/durable-reader.js'
 import type { DoneMessage, InputLedger } from './input-ledger.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 
 /** A message that failed, or came too early, is redelivered after this time. */
 const messagePauseMs = 1_000

@@ -26,8 +26,9 @@ import type { BusyDestinations } from './busy-destinations.js'
 import { InputLedger } from './input-ledger.js'
 import { IntakeMessage, type ProcessedMessage } from './intake-message.js'
 import { LongWalks } from './long-walks.js'
+import type { InputMessage } from './open-pack.js'
 import { packSpacingMs } from './pack-times.js'
-import { type InputMessage, Packs } from './packs.js'
+import { Packs } from './packs.js'
 import { RecentWork } from './recent-work.js'
 
 /** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */

@@ -9,72 +9,23 @@
 
 import type { InputStream, LedgerWriter } from '../../delivery/books/ledger.js'
 import { type FinishedPack, storePack } from '../../delivery/books/stored-packs.js'
-import { PackWriter } from '../../delivery/wire/pack.js'
+import type { PackWriter } from '../../delivery/wire/pack.js'
 import { Segments } from '../../delivery/wire/pack-message.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { monotonicMs, sleep } from '../../ground/core/clock.js'
 import { packBytesTarget } from '../../ground/core/limits.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import type { BusyDestinations } from './busy-destinations.js'
+import { type InputMessage, OpenPack } from './open-pack.js'
 import { packAgeMs, packSpacingMs } from './pack-times.js'
 
 /** Bytes in all unfinished packs together; pulling pauses beyond it. */
 const packsBufferedBytesMax = 64 * 1024 * 1024
 
-/** An input message whose events are being put into packs. */
-export interface InputMessage {
-  readonly sequence: number
-  /** The run of its stream's sequences. */
-  readonly since: string
-  /** Packs that hold its events and are not stored yet. */
-  packsOpen: number
-  /** All its events are in packs. */
-  isRouted: boolean
-  /** How many parts of it have ended, by destination, if it was paused. */
-  partsEnded?: Map<string, number>
-  /** Called when all its events are in packs and each of these is stored. */
-  stored(): void
-}
-
 /** The packs being filled, one per destination. */
 export interface Buffers {
   /** The pack of this destination that is being filled. */
   packOf(destinationId: string): PackWriter
-}
-
-/** A class, because there may be thousands, which each message that holds many records adds to. */
-class OpenPack {
-  readonly destinationId: string
-  readonly writer = new PackWriter()
-  segments = new Segments()
-  messages: InputMessage[] = []
-  /** Milliseconds, monotonic: when the first event went in, and when the pack before it was stored. */
-  begunMs = monotonicMs()
-  storedMs = 0
-  /** The part of it that belongs to the message being processed, if there is one. */
-  hasPart = false
-  partNumber = 0
-  #eventsBefore = 0
-  #bytesBefore = 0
-
-  constructor(destinationId: string) {
-    this.destinationId = destinationId
-  }
-
-  get partEvents(): number {
-    return this.writer.events - this.#eventsBefore
-  }
-
-  get partBytes(): number {
-    return this.writer.byteLength - this.#bytesBefore
-  }
-
-  beginPart(number: number): void {
-    this.hasPart = true
-    this.partNumber = number
-    this.#eventsBefore = this.writer.events
-    this.#bytesBefore = this.writer.byteLength
-  }
 }
 
 interface PacksDeps {

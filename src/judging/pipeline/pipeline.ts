@@ -31,7 +31,7 @@ import { FailureReports, UnservedReports } from './failure-reports.js'
 import { Intake } from './intake.js'
 import type { ProcessedMessage } from './intake-message.js'
 import { LedgerCounts } from './ledger-counts.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 import type { PreferredPartitions } from './preferred-partitions.js'
 import {
   type BadRecord,

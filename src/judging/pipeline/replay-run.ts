@@ -27,7 +27,7 @@ import type { CountVector } from './counts.js'
 import { Intake } from './intake.js'
 import type { ProcessedMessage } from './intake-message.js'
 import { LedgerCounts } from './ledger-counts.js'
-import type { InputMessage } from './packs.js'
+import type { InputMessage } from './open-pack.js'
 import { walkMessage } from './process-record.js'
 import type { Shares } from './shares.js'
 
