@@ -6,7 +6,15 @@
 import type { BenchRow, BenchTools, Measure } from '../bench.js'
 import { serveOf } from '../serve-of.js'
 import { openFloor, openWeir, type System, withClosers } from '../systems/system.js'
-import { costOf, nsPerRecord, rateOf, type Shape, Throughput, takeTurns } from '../systems/throughput.js'
+import {
+  costOf,
+  cpuOf,
+  nsPerRecord,
+  rateOf,
+  type Shape,
+  Throughput,
+  takeTurns,
+} from '../systems/throughput.js'
 
 const titles = { packed: '100 records per message', single: 'one record per message' }
 /** The storing floor makes packs of single records, which are too small to be the least. */
@@ -35,6 +43,11 @@ async function measure(systems: ReadonlyMap<string, Throughput>, { quick, agains
           bound: { atMost: 1.05 },
         },
         {
+          name: `pipeline, of ${against}: ${titles[shape]}`,
+          ratio: cpuOf('pipeline', turns.get('weir')!) / cpuOf('pipeline', turns.get(against)!),
+          bound: { atMost: 1.05 },
+        },
+        {
           name: `rate, of ${against}: ${titles[shape]}`,
           ratio: rateOf(turns.get('weir')!) / rateOf(turns.get(against)!),
           bound: { atLeast: 0.9 },
@@ -56,7 +69,9 @@ export const row: BenchRow = {
       ])
       const { against } = tools
       if (against !== undefined) systems.set(against, await openWeir(closers, { serve: serveOf(against) }))
-      const contenders = new Map([...systems].map(([name, system]) => [name, new Throughput(system)]))
+      const contenders = new Map(
+        [...systems].map(([name, system]) => [name, new Throughput(system, { name })]),
+      )
       for (const contender of contenders.values()) await contender.warmUp(['packed', 'single'], tools)
       return await measure(contenders, tools)
     }),

@@ -23,6 +23,8 @@ export interface TakesTurns {
 }
 
 interface ThroughputOptions {
+  /** Said when it takes too long. */
+  readonly name?: string
   /** Has the system done what it does besides delivering events? */
   readonly isDone?: () => Promise<boolean>
   readonly encode?: Encode
@@ -33,10 +35,15 @@ export class Throughput implements TakesTurns {
   readonly #meter: CpuMeter
   readonly #isDone: () => Promise<boolean>
   readonly #encode: Encode | undefined
+  readonly #name: string
   #published = 0
 
-  constructor(system: System, { isDone = async () => true, encode }: ThroughputOptions = {}) {
+  constructor(
+    system: System,
+    { name = 'the system', isDone = async () => true, encode }: ThroughputOptions = {},
+  ) {
     this.#system = system
+    this.#name = name
     this.#encode = encode
     this.#meter = new CpuMeter(system.processes)
     this.#isDone = isDone
@@ -76,7 +83,7 @@ export class Throughput implements TakesTurns {
   /** Resolves when everything is done that was caused by what was published. */
   done(): Promise<void> {
     const isDone = async () => (await this.#hasArrived()) && this.#isDone()
-    return until('all events have arrived', isDone, doneWithinMs)
+    return until(`all events of ${this.#name} have arrived`, isDone, doneWithinMs)
   }
 
   async #hasArrived(): Promise<boolean> {
