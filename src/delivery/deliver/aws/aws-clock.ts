@@ -13,7 +13,7 @@ export interface ClockedClient {
 }
 
 /** A smaller difference is none: the answer was under way, and AWS's date has whole seconds. */
-const differenceMinMs = 60_000
+export const differenceMinMs = 60_000
 
 /** Names that AWS's services have for the refusal; others share theirs with wrong signatures. */
 const clockCodes = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'RequestInTheFuture'])

@@ -2,7 +2,7 @@
  * Amazon Data Firehose: PutRecordBatch, one event per record, or several if they are packed.
  * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
  */
-import type { FirehoseClient } from '@aws-sdk/client-firehose'
+import type { FirehoseClient, PutRecordBatchCommandOutput } from '@aws-sdk/client-firehose'
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
@@ -12,9 +12,10 @@ import { AwsSender, type ClientOptions } from '../aws/aws.js'
 import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
 import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { LeanClient } from '../aws/lean-client.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
-import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { readAccepted } from '../aws/put-records.js'
 import { outcomeOfRecords } from '../aws/record-results.js'
 import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
@@ -58,11 +59,16 @@ const billing: readonly BillingUnit[] = [
 
 const sdk = loadedOnce(() => import('@aws-sdk/client-firehose'))
 
-const openClient = async (options: ClientOptions) =>
-  sendsPrepared(new (await sdk()).FirehoseClient(options), 'FailedPutCount')
+type Client = LeanClient<FirehoseClient>
+
+const openClient = async (options: ClientOptions): Promise<Client> =>
+  new LeanClient(new (await sdk()).FirehoseClient(options))
+
+type Answer = Pick<PutRecordBatchCommandOutput, 'FailedPutCount' | 'RequestResponses'>
+const read = (body: Buffer): Answer | undefined => readAccepted(body, 'FailedPutCount')
 
 const putRecordBatch = async (
-  client: FirehoseClient,
+  client: Client,
   name: string,
   records: SharedRecords,
   bodies: OwnBodies,
@@ -70,20 +76,20 @@ const putRecordBatch = async (
 ) => {
   const { PutRecordBatchCommand } = await sdk()
   const body = bodies.write(records, `"DeliveryStreamName":${JSON.stringify(name)}`)
-  const input = prepare({ DeliveryStreamName: name, Records: [] }, { ...body, abortSignal })
-  const answer = await client.send(new PutRecordBatchCommand(input))
+  const input = { DeliveryStreamName: name, Records: [] }
+  const answer = await client.send(PutRecordBatchCommand, input, { body, abortSignal, read })
   bodies.giveBack(body)
   return answer
 }
 
-const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
+const describe = async (client: Client, name: string, abortSignal: AbortSignal) => {
   const { DescribeDeliveryStreamCommand } = await sdk()
-  return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
+  return client.sdk.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
 }
 
 // --- sender ---
 
-class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
+class FirehoseSender extends AwsSender<Client> implements Sender {
   /** The service takes the delivery stream's name, not its ARN. */
   readonly #name: string
   readonly #packing: Packing

@@ -2,7 +2,7 @@
  * Kinesis Data Streams: PutRecords, one event per record, or several if they are packed.
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
  */
-import type { KinesisClient } from '@aws-sdk/client-kinesis'
+import type { KinesisClient, PutRecordsCommandOutput } from '@aws-sdk/client-kinesis'
 import { fail, ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
@@ -12,9 +12,10 @@ import { AwsSender, type ClientOptions } from '../aws/aws.js'
 import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
 import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers } from '../aws/findings.js'
+import { LeanClient } from '../aws/lean-client.js'
 import { limitsOf } from '../aws/packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from '../aws/packing.js'
-import { prepare, sendsPrepared } from '../aws/put-records.js'
+import { readAccepted } from '../aws/put-records.js'
 import { outcomeOfRecords } from '../aws/record-results.js'
 import { rightsOn } from '../aws/rights.js'
 import type { OwnBodies, SharedRecords } from '../aws/shared-bodies.js'
@@ -70,11 +71,16 @@ const billing: readonly BillingUnit[] = [
 
 const sdk = loadedOnce(() => import('@aws-sdk/client-kinesis'))
 
-const openClient = async (options: ClientOptions) =>
-  sendsPrepared(new (await sdk()).KinesisClient(options), 'FailedRecordCount')
+type Client = LeanClient<KinesisClient>
+
+const openClient = async (options: ClientOptions): Promise<Client> =>
+  new LeanClient(new (await sdk()).KinesisClient(options))
+
+type Answer = Pick<PutRecordsCommandOutput, 'FailedRecordCount' | 'Records'>
+const read = (body: Buffer): Answer | undefined => readAccepted(body, 'FailedRecordCount')
 
 const putRecords = async (
-  client: KinesisClient,
+  client: Client,
   arn: string,
   records: SharedRecords,
   bodies: OwnBodies,
@@ -82,17 +88,17 @@ const putRecords = async (
 ) => {
   const { PutRecordsCommand } = await sdk()
   const body = bodies.write(records, `"StreamARN":${JSON.stringify(arn)}`)
-  const input = prepare({ StreamARN: arn, Records: [] }, { ...body, abortSignal })
-  const answer = await client.send(new PutRecordsCommand(input))
+  const input = { StreamARN: arn, Records: [] }
+  const answer = await client.send(PutRecordsCommand, input, { body, abortSignal, read })
   bodies.giveBack(body)
   return answer
 }
 
 /** https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html */
-const dryRun = async (client: KinesisClient, arn: string, event: PackedEvent, abortSignal: AbortSignal) => {
+const dryRun = async (client: Client, arn: string, event: PackedEvent, abortSignal: AbortSignal) => {
   const { PutRecordsCommand } = await sdk()
   const record = { Data: event.data, PartitionKey: event.partitionKey }
-  return client.send(new PutRecordsCommand({ StreamARN: arn, Records: [record], DryRun: true }), {
+  return client.sdk.send(new PutRecordsCommand({ StreamARN: arn, Records: [record], DryRun: true }), {
     abortSignal,
   })
 }
@@ -100,14 +106,14 @@ const dryRun = async (client: KinesisClient, arn: string, event: PackedEvent, ab
 /** The error that says that nothing but DryRun kept the request from being done. */
 const wouldSucceed = 'DryRunOperationException'
 
-const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSignal) => {
+const describe = async (client: Client, arn: string, abortSignal: AbortSignal) => {
   const { DescribeStreamSummaryCommand } = await sdk()
-  return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
+  return client.sdk.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 }
 
 // --- sender ---
 
-class KinesisSender extends AwsSender<KinesisClient> implements Sender {
+class KinesisSender extends AwsSender<Client> implements Sender {
   readonly #arn: string
   readonly #packing: Packing
   readonly #bodies: OwnBodies
