@@ -64,10 +64,10 @@ interface SdkClient extends ClockedClient {
 }
 
 /** A request whose body was written without the SDK. */
-export interface LeanRequest<Answer> {
+interface LeanRequest<Answer> {
   readonly body: HashedBody
   readonly abortSignal: AbortSignal
-  /** Reads the body of an ordinary answer of status 200; undefined if the SDK is to read it. */
+  /** Reads the body of an ordinary answer of status 200; returns undefined, or throws, if the SDK is to read it. */
   readonly read: (body: Buffer) => Answer | undefined
 }
 
@@ -168,10 +168,18 @@ export class LeanClient<C extends SdkClient> {
     const requestId = headers['x-amzn-requestid']
     const clockMs = Date.parse(headers['date'] ?? '') - this.config.systemClockOffset
     if (requestId === undefined || Math.abs(clockMs - now()) >= differenceMinMs) return undefined
-    const answer = read(body as Buffer)
-    return answer === undefined ? undefined : { ...answer, $metadata: { httpStatusCode: 200, requestId } }
+    try {
+      const answer = read(body as Buffer)
+      return answer === undefined ? undefined : { ...answer, $metadata: { httpStatusCode: 200, requestId } }
+    } catch {
+      return undefined
+    }
   }
 }
+
+/** The members of an answer in JSON; those that are null are missing, as for the SDK. Throws if it is malformed. */
+export const membersOf = <Answer extends object>(json: string): Partial<Answer> =>
+  Object(JSON.parse(json, (_name, value: unknown) => value ?? undefined))
 
 /** The SDK signs the hash that this header says, and computes none. */
 function replaceBody(request: HttpRequest, { body, sha256 }: HashedBody): void {

@@ -5,7 +5,7 @@
  * in the signature (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html), and it
  * takes as long as writing the body.
  */
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, type Hash, hash } from 'node:crypto'
 import { after, type Timer } from '../../../ground/core/clock.js'
 import { BodyPool, type RecordsBody, recordsBody } from './records-body.js'
 
@@ -24,6 +24,12 @@ export interface HashedBody {
   readonly body: Buffer
   /** In hexadecimal digits. */
   readonly sha256: string
+}
+
+/** A body that is not shared: what the SDK's serializer writes of an input with these members in the order of its schema. */
+export function jsonBody(input: object): HashedBody {
+  const body = Buffer.from(JSON.stringify(input))
+  return { body, sha256: hash('sha256', body) }
 }
 
 /** A body up to the end of its records. */

@@ -5,17 +5,23 @@
  * A destination has one log stream, named by its id, for all deliverers: PutLogEvents accepts several writers at once,
  * no longer needs a sequence token and has no quota per log stream.
  */
-import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
+import type {
+  CloudWatchLogsClient,
+  PutLogEventsCommandOutput,
+  RejectedLogEventsInfo,
+} from '@aws-sdk/client-cloudwatch-logs'
 import { ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
-import { AwsSender } from '../aws/aws.js'
+import { AwsSender, type ClientOptions } from '../aws/aws.js'
 import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
 import { defineAwsKind } from '../aws/aws-kind.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { LeanClient, membersOf } from '../aws/lean-client.js'
 import { rightsOn } from '../aws/rights.js'
+import { jsonBody } from '../aws/shared-bodies.js'
 import { cloudwatchLogsForm, cloudwatchLogsWords } from '../forms/aws-forms.js'
 import type { KindLimits } from '../kind/kind.js'
 import { loadedOnce } from '../kind/loaded-once.js'
@@ -62,47 +68,59 @@ interface LogStream {
   readonly logStreamName: string
 }
 
+type Client = LeanClient<CloudWatchLogsClient>
+
+const openClient = async (options: ClientOptions): Promise<Client> =>
+  new LeanClient(new (await sdk()).CloudWatchLogsClient(options))
+
 const putLogEvents = async (
-  client: CloudWatchLogsClient,
+  client: Client,
   stream: LogStream,
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
 ) => {
   const { PutLogEventsCommand } = await sdk()
-  return client.send(new PutLogEventsCommand({ ...stream, logEvents: events.map(toLogEvent) }), {
-    abortSignal,
-  })
+  const input = { ...stream, logEvents: events.map(toLogEvent) }
+  return client.send(PutLogEventsCommand, input, { body: jsonBody(input), abortSignal, read: readAccepted })
 }
 
-const createLogStream = async (client: CloudWatchLogsClient, stream: LogStream, abortSignal: AbortSignal) => {
+type Answer = Pick<PutLogEventsCommandOutput, 'rejectedLogEventsInfo'>
+
+/** An answer that rejects none of the events. */
+function readAccepted(body: Buffer): Answer | undefined {
+  return membersOf<Answer>(body.toString()).rejectedLogEventsInfo === undefined ? {} : undefined
+}
+
+const createLogStream = async (client: Client, stream: LogStream, abortSignal: AbortSignal) => {
   const { CreateLogStreamCommand } = await sdk()
-  return client.send(new CreateLogStreamCommand(stream), { abortSignal })
+  return client.sdk.send(new CreateLogStreamCommand(stream), { abortSignal })
 }
 
 const describe = async (
-  client: CloudWatchLogsClient,
+  client: Client,
   { logGroupName, logStreamName }: LogStream,
   abortSignal: AbortSignal,
 ) => {
   const { DescribeLogStreamsCommand } = await sdk()
   const input = { logGroupName, logStreamNamePrefix: logStreamName, limit: 1 }
-  return client.send(new DescribeLogStreamsCommand(input), { abortSignal })
+  return client.sdk.send(new DescribeLogStreamsCommand(input), { abortSignal })
 }
 
+/** Its members are in the order in which the SDK writes them. */
 const toLogEvent = (event: PackedEvent) => ({
-  message: event.data.toString('utf8', 0, messageBytes(event)),
   timestamp: event.timestampMs,
+  message: event.data.toString('utf8', 0, messageBytes(event)),
 })
 
 // --- sender ---
 
-class CloudWatchLogsSender extends AwsSender<CloudWatchLogsClient> implements Sender {
+class CloudWatchLogsSender extends AwsSender<Client> implements Sender {
   readonly #stream: LogStream
   /** Shared by concurrent requests; undefined if the log stream is not known to exist. */
   #created: Promise<Fault | undefined> | undefined
 
   constructor(config: AwsDestination, deps: AwsDeps) {
-    super(config, deps, async (options) => new (await sdk()).CloudWatchLogsClient(options))
+    super(config, deps, openClient)
     this.#stream = { logGroupName: groupName(config.address), logStreamName: config.id }
   }
 

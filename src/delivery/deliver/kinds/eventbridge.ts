@@ -4,6 +4,7 @@
  */
 import type {
   EventBridgeClient,
+  PutEventsCommandOutput,
   PutEventsRequestEntry,
   PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
@@ -12,13 +13,15 @@ import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress } from '../aws/arn.js'
-import { AwsSender } from '../aws/aws.js'
+import { AwsSender, type ClientOptions } from '../aws/aws.js'
 import type { AwsDeps, AwsDestination, BillingUnit } from '../aws/aws-kind.js'
 import { defineAwsKind } from '../aws/aws-kind.js'
 import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { LeanClient, membersOf } from '../aws/lean-client.js'
 import { rightsOn } from '../aws/rights.js'
+import { jsonBody } from '../aws/shared-bodies.js'
 import { eventbridgeForm, eventbridgeWords } from '../forms/aws-forms.js'
 import { eventTypeIn } from '../kind/event-type.js'
 import type { KindLimits } from '../kind/kind.js'
@@ -60,38 +63,51 @@ const billing: readonly BillingUnit[] = [
 
 const sdk = loadedOnce(() => import('@aws-sdk/client-eventbridge'))
 
-const putEvents = async (
-  client: EventBridgeClient,
-  Entries: PutEventsRequestEntry[],
-  abortSignal: AbortSignal,
-) => {
+type Client = LeanClient<EventBridgeClient>
+
+const openClient = async (options: ClientOptions): Promise<Client> =>
+  new LeanClient(new (await sdk()).EventBridgeClient(options))
+
+const putEvents = async (client: Client, Entries: PutEventsRequestEntry[], abortSignal: AbortSignal) => {
   const { PutEventsCommand } = await sdk()
-  return client.send(new PutEventsCommand({ Entries }), { abortSignal })
+  const inSeconds = Entries.map((entry) => ({ ...entry, Time: Number(entry.Time) / 1000 }))
+  const body = jsonBody({ Entries: inSeconds })
+  return client.send(PutEventsCommand, { Entries }, { body, abortSignal, read: readAccepted })
 }
 
-const describe = async (client: EventBridgeClient, Name: string, abortSignal: AbortSignal) => {
+type Answer = Pick<PutEventsCommandOutput, 'FailedEntryCount' | 'Entries'>
+
+function readAccepted(body: Buffer): Answer | undefined {
+  const { FailedEntryCount, Entries } = membersOf<Answer>(body.toString())
+  return FailedEntryCount === 0 && Entries?.every(({ EventId, ErrorCode }) => EventId && !ErrorCode)
+    ? { FailedEntryCount, Entries }
+    : undefined
+}
+
+const describe = async (client: Client, Name: string, abortSignal: AbortSignal) => {
   const { DescribeEventBusCommand } = await sdk()
-  return client.send(new DescribeEventBusCommand({ Name }), { abortSignal })
+  return client.sdk.send(new DescribeEventBusCommand({ Name }), { abortSignal })
 }
 
+/** Its members are in the order in which the SDK writes them. */
 function entryOf(event: PackedEvent, EventBusName: string): PutEventsRequestEntry {
   const { data } = event
   return {
-    EventBusName,
+    Time: new Date(event.timestampMs),
     Source: 'weir',
     DetailType: eventTypeIn(data),
     Detail: data.toString('utf8', 0, detailBytes(event)),
-    Time: new Date(event.timestampMs),
+    EventBusName,
   }
 }
 
 // --- sender ---
 
-class EventBridgeSender extends AwsSender<EventBridgeClient> implements Sender {
+class EventBridgeSender extends AwsSender<Client> implements Sender {
   readonly #arn: string
 
   constructor(config: AwsDestination, deps: AwsDeps) {
-    super(config, deps, async (options) => new (await sdk()).EventBridgeClient(options))
+    super(config, deps, openClient)
     this.#arn = config.address
   }
 

@@ -65,7 +65,7 @@ const openClient = async (options: ClientOptions): Promise<Client> =>
   new LeanClient(new (await sdk()).FirehoseClient(options))
 
 type Answer = Pick<PutRecordBatchCommandOutput, 'FailedPutCount' | 'RequestResponses'>
-const read = (body: Buffer): Answer | undefined => readAccepted(body, 'FailedPutCount')
+const read = (body: Buffer) => readAccepted<Answer>(body, 'FailedPutCount')
 
 const putRecordBatch = async (
   client: Client,

@@ -77,7 +77,7 @@ const openClient = async (options: ClientOptions): Promise<Client> =>
   new LeanClient(new (await sdk()).KinesisClient(options))
 
 type Answer = Pick<PutRecordsCommandOutput, 'FailedRecordCount' | 'Records'>
-const read = (body: Buffer): Answer | undefined => readAccepted(body, 'FailedRecordCount')
+const read = (body: Buffer) => readAccepted<Answer>(body, 'FailedRecordCount')
 
 const putRecords = async (
   client: Client,

@@ -2,21 +2,28 @@
  * Amazon SQS: SendMessageBatch, one event per message.
  * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
  */
-import { createHash } from 'node:crypto'
-import type { BatchResultErrorEntry, SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs'
+import { hash } from 'node:crypto'
+import type {
+  BatchResultErrorEntry,
+  SendMessageBatchCommandOutput,
+  SendMessageBatchRequestEntry,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
 import { jsonOf } from '../../../ground/core/bytes.js'
 import { ok, type Result } from '../../../ground/core/errors.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import { awsAdvice } from '../advice/aws-advice.js'
 import { arnAddress, parseArn } from '../aws/arn.js'
-import { AwsSender } from '../aws/aws.js'
+import { AwsSender, type ClientOptions } from '../aws/aws.js'
 import type { AwsDeps, AwsDestination } from '../aws/aws-kind.js'
 import { defineAwsKind } from '../aws/aws-kind.js'
 import { type FailedEntry, notMentioned } from '../aws/entries.js'
 import { faultOfRecord } from '../aws/faults.js'
 import { endpointAnswers, unlessDenied } from '../aws/findings.js'
+import { LeanClient, membersOf } from '../aws/lean-client.js'
 import { rightsOn } from '../aws/rights.js'
+import { jsonBody } from '../aws/shared-bodies.js'
 import { sqsForm, sqsWords } from '../forms/aws-forms.js'
 import type { KindLimits } from '../kind/kind.js'
 import { loadedOnce } from '../kind/loaded-once.js'
@@ -56,20 +63,42 @@ const bodyBytes = (event: Pick<PackedEvent, 'dataBytes'>): number => event.dataB
 
 const sdk = loadedOnce(() => import('@aws-sdk/client-sqs'))
 
+type Client = LeanClient<SQSClient>
+
+const openClient = async (options: ClientOptions): Promise<Client> => {
+  // An endpoint setting is not to be replaced by the queue's URL.
+  const own = { useQueueUrlAsEndpoint: false }
+  return new LeanClient(new (await sdk()).SQSClient({ ...options, ...own }))
+}
+
 const sendMessageBatch = async (
-  client: SQSClient,
+  client: Client,
   QueueUrl: string,
   Entries: SendMessageBatchRequestEntry[],
   abortSignal: AbortSignal,
 ) => {
   const { SendMessageBatchCommand } = await sdk()
-  return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), { abortSignal })
+  const input = { QueueUrl, Entries }
+  const read = (answer: Buffer) => readAccepted(answer, Entries)
+  return client.send(SendMessageBatchCommand, input, { body: jsonBody(input), abortSignal, read })
 }
 
-const describe = async (client: SQSClient, QueueUrl: string, abortSignal: AbortSignal) => {
+type Answer = Pick<SendMessageBatchCommandOutput, 'Successful' | 'Failed'>
+
+/** An answer that accepts all that it names, and has read the messages as they were sent, as the SDK would check, too. */
+function readAccepted(body: Buffer, entries: readonly SendMessageBatchRequestEntry[]): Answer | undefined {
+  const { Successful, Failed = [] } = membersOf<Answer>(body.toString())
+  if (Successful === undefined || Failed.length > 0) return undefined
+  const isAsSent = Successful.every(
+    ({ Id, MD5OfMessageBody }) => MD5OfMessageBody === hash('md5', entries[Number(Id)]?.MessageBody ?? ''),
+  )
+  return isAsSent ? { Successful, Failed } : undefined
+}
+
+const describe = async (client: Client, QueueUrl: string, abortSignal: AbortSignal) => {
   const { GetQueueAttributesCommand } = await sdk()
   const input = { QueueUrl, AttributeNames: ['MaximumMessageSize' as const] }
-  return client.send(new GetQueueAttributesCommand(input), { abortSignal })
+  return client.sdk.send(new GetQueueAttributesCommand(input), { abortSignal })
 }
 
 /** SQS takes the characters of XML 1.0. Of the others, only these two stand in JSON as they are. */
@@ -92,19 +121,16 @@ function groupOf(event: PackedEvent, body: string): string {
 
 const fifoIdForm = /^[\x21-\x7e]{1,128}$/
 
-const fifoId = (id: string): string =>
-  fifoIdForm.test(id) ? id : createHash('sha256').update(id).digest('hex')
+const fifoId = (id: string): string => (fifoIdForm.test(id) ? id : hash('sha256', id))
 
 // --- sender ---
 
-class SqsSender extends AwsSender<SQSClient> implements Sender {
+class SqsSender extends AwsSender<Client> implements Sender {
   readonly #queueUrl: string
   readonly #isFifo: boolean
 
   constructor(config: AwsDestination, deps: AwsDeps) {
-    // An endpoint setting is not to be replaced by the queue's URL.
-    const own = { useQueueUrlAsEndpoint: false }
-    super(config, deps, async (options) => new (await sdk()).SQSClient({ ...options, ...own }))
+    super(config, deps, openClient)
     this.#queueUrl = queueUrl(config.address)
     this.#isFifo = isFifo(config.address)
   }
@@ -136,7 +162,7 @@ class SqsSender extends AwsSender<SQSClient> implements Sender {
     const body = bodyOf(event)
     const entry = { Id: String(index), MessageBody: body }
     if (!this.#isFifo) return entry
-    return { ...entry, MessageGroupId: groupOf(event, body), MessageDeduplicationId: fifoId(event.id) }
+    return { ...entry, MessageDeduplicationId: fifoId(event.id), MessageGroupId: groupOf(event, body) }
   }
 }
 
