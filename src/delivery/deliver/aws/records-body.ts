@@ -24,38 +24,38 @@ const escapedBytes = 6
 const pieceBytes = 24 * 1024
 
 /** The body `{"Records":[…],<end>`, in a buffer of the pool. */
-export function recordsBody(pool: BodyPool, { hasKeys, events, records }: RecordsBody, end: string): Buffer {
-  let [bytesMax, joinedMax] = [Buffer.byteLength(end) + overheadBytes, 0]
-  for (const { dataBytes, partitionKeyBytes } of records) {
-    bytesMax += base64Bytes(dataBytes) + partitionKeyBytes * escapedBytes + overheadBytes
-    joinedMax = Math.max(joinedMax, dataBytes)
+export function recordsBody(pool: BodyPool, body: RecordsBody, end: string): Buffer {
+  let [bytesMax, largest, all] = [Buffer.byteLength(end) + overheadBytes, 0, 0]
+  for (const record of body.records) {
+    const { dataBytes } = record
+    bytesMax += base64Bytes(dataBytes) + aroundBytesMax(record)
+    largest = Math.max(largest, wholeThrees(dataBytes))
+    all += wholeThrees(dataBytes)
   }
-  const buffer = pool.take(bytesMax + joinedMax)
-  // Behind the body, the lines of a record are written before they become base64.
-  const writer = new Writer(buffer, buffer.subarray(bytesMax))
+  const joinedBytes = Math.max(largest, Math.min(all, pieceBytes))
+  const buffer = pool.take(bytesMax + joinedBytes)
+  // Behind the body, the data of records are written before they become base64.
+  const writer = new Writer(body, buffer, buffer.subarray(bytesMax))
   writer.text('{"Records":[')
-  for (let index = 0; index < records.length; index += 1) {
-    const { indices } = records[index]!
-    writer.bytes(dataBegins)
-    if (indices === undefined) writer.line(events[index]!)
-    else writer.lines(events, indices)
-    if (hasKeys) {
-      writer.bytes(keyBegins)
-      writer.key(events[indices?.[0] ?? index]!)
-      writer.bytes(keyEnds)
-    } else writer.bytes(dataEnds)
-  }
+  for (let index = 0; index < body.records.length; ) index = writer.records(index)
   return writer.ended(`],${end}`)
 }
 
+const wholeThrees = (bytes: number): number => Math.ceil(bytes / 3) * 3
 const base64Bytes = (bytes: number): number => Math.ceil(bytes / 3) * 4
 
+/** What a record takes besides its data, at most. */
+const aroundBytesMax = ({ partitionKeyBytes }: ServiceRecord): number =>
+  partitionKeyBytes * escapedBytes + overheadBytes
+
 class Writer {
+  readonly #body: RecordsBody
   readonly #buffer: Buffer
   readonly #joined: Buffer
   #end = 0
 
-  constructor(buffer: Buffer, joined: Buffer) {
+  constructor(body: RecordsBody, buffer: Buffer, joined: Buffer) {
+    this.#body = body
     this.#buffer = buffer
     this.#joined = joined
   }
@@ -65,31 +65,71 @@ class Writer {
   }
 
   /** For few bytes, this is faster than a call of `copy` or `write`. */
-  bytes(bytes: Buffer): void {
+  #bytes(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += 1) this.#buffer[this.#end + at] = bytes[at]!
     this.#end += bytes.length
   }
 
-  line(event: PackedEvent): void {
-    this.#base64(event.writeData(this.#joined, 0))
+  /**
+   * Writes the record at the index, and further ones if their data are a piece together: a call for each would take as long
+   * as all the rest. Returns the index of the next record.
+   */
+  records(first: number): number {
+    const { records } = this.#body
+    let [next, joinedEnd, aroundBytes] = [first, 0, 0]
+    do {
+      joinedEnd = this.#join(next, joinedEnd)
+      aroundBytes += aroundBytesMax(records[next]!)
+      next += 1
+    } while (next < records.length && joinedEnd + records[next]!.dataBytes <= pieceBytes)
+    // So far behind the end that no record is overwritten before it is moved to its place.
+    let from = this.#end + aroundBytes
+    this.#encode(joinedEnd, from)
+    for (let index = first; index < next; index += 1) from = this.#record(index, from)
+    return next
   }
 
-  /** Each event ends with a line feed, so the lines are the events' bytes one after the other. */
-  lines(events: readonly PackedEvent[], indices: readonly number[]): void {
-    let end = 0
-    for (const index of indices) end = events[index]!.writeData(this.#joined, end)
-    this.#base64(end)
+  /**
+   * Writes the data of a record where they are joined, up to a multiple of three bytes, so that their base64 is the same as by
+   * themselves. Each event ends with a line feed, so lines are events' bytes one after the other. Returns where they end.
+   */
+  #join(record: number, begin: number): number {
+    const { events, records } = this.#body
+    const { indices } = records[record]!
+    let end = begin
+    if (indices === undefined) end = events[record]!.writeData(this.#joined, end)
+    else for (const index of indices) end = events[index]!.writeData(this.#joined, end)
+    while (end % 3 !== 0) this.#joined[end++] = 0
+    return end
   }
 
-  #base64(end: number): void {
-    for (let from = 0; from < end; from += pieceBytes) {
-      const piece = this.#joined.toString('base64', from, Math.min(end, from + pieceBytes))
-      this.#end += this.#buffer.write(piece, this.#end, 'latin1')
+  #encode(joinedEnd: number, to: number): void {
+    for (let [from, at] = [0, to]; from < joinedEnd; from += pieceBytes) {
+      const piece = this.#joined.toString('base64', from, Math.min(joinedEnd, from + pieceBytes))
+      at += this.#buffer.write(piece, at, 'latin1')
     }
   }
 
+  /** Writes a record, whose data are base64 at `from`. Returns where the data of the next one are. */
+  #record(index: number, from: number): number {
+    const { hasKeys, events, records } = this.#body
+    const { dataBytes, indices } = records[index]!
+    const encodedEnd = from + base64Bytes(dataBytes)
+    this.#bytes(dataBegins)
+    this.#buffer.copyWithin(this.#end, from, encodedEnd)
+    this.#end += encodedEnd - from
+    const added = wholeThrees(dataBytes) - dataBytes
+    for (let at = 1; at <= added; at += 1) this.#buffer[this.#end - at] = padding
+    if (hasKeys) {
+      this.#bytes(keyBegins)
+      this.#key(events[indices?.[0] ?? index]!)
+      this.#bytes(keyEnds)
+    } else this.#bytes(dataEnds)
+    return encodedEnd
+  }
+
   /** The partition key as JSON in ASCII. */
-  key(event: PackedEvent): void {
+  #key(event: PackedEvent): void {
     const start = this.#end
     const keyStart = start + 1
     const keyEnd = event.writeKey(this.#buffer, keyStart)
@@ -111,6 +151,8 @@ class Writer {
   }
 }
 
+/** Of base64: a byte that is missing in the last three. */
+const padding = 0x3d
 const quote = 0x22
 const backslash = 0x5c
 /** By byte: is there more to it in JSON than the byte itself? */

@@ -141,7 +141,7 @@ export interface Received {
 
 export type Answer = (response: ServerResponse) => void
 
-export interface ScriptedAws {
+interface ScriptedAws {
   readonly url: string
   /** Those that carry events. */
   readonly requests: Received[]
