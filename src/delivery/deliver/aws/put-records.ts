@@ -8,8 +8,8 @@ const comma = 0x2c
 const closingBrace = 0x7d
 
 /**
- * Reads an answer that says that no record failed: of its results, the first alone. Undefined for any other answer; throws if it is malformed.
- * `failedCount` names the count of failed records.
+ * Reads an answer that says that no record failed: of its results, the first alone. Undefined for any other answer; throws
+ * if it is malformed. `failedCount` names the count of failed records.
  */
 export function readAccepted<Answer extends object>(
   body: Buffer,

@@ -90,8 +90,8 @@ class Writer {
   }
 
   /**
-   * Writes the data of a record where they are joined, up to a multiple of three bytes, so that their base64 is the same as by
-   * themselves. Each event ends with a line feed, so lines are events' bytes one after the other. Returns where they end.
+   * Writes the data of a record behind those of others, and zeros up to a multiple of three bytes: so the base64 of each is
+   * as by itself. Each event ends with a line feed, so lines are events' bytes one after the other. Returns where they end.
    */
   #join(record: number, begin: number): number {
     const { events, records } = this.#body
