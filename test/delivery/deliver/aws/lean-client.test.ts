@@ -138,8 +138,10 @@ const situations: Situation[] = [
 const cutWithin =
   (status: number): Answer =>
   (response) => {
-    response.writeHead(status, { 'content-length': 100 }).write('{"FailedRecordCount":0,')
-    setTimeout(() => response.destroy(), 20)
+    // Ended, not reset: what was written arrives first, however busy the machine is.
+    response
+      .writeHead(status, { 'content-length': 100 })
+      .write('{"FailedRecordCount":0,', () => response.socket?.end())
   }
 
 /** The outcome of a request in this situation, and how often it was sent. */
@@ -165,7 +167,10 @@ for (const operation of operations) {
       ])
       t.same(byTemplate, bySdk, situation.name)
     }
-    await Promise.all(each.map(compare))
+    const isTimed = ({ requestTimeoutMs }: Situation) => requestTimeoutMs !== undefined
+    await Promise.all(each.filter((situation) => !isTimed(situation)).map(compare))
+    // By themselves: beside all others, a request might not be out when its time is over.
+    await Promise.all(each.filter(isTimed).map(compare))
   })
 }
 
