@@ -1,5 +1,4 @@
 /** Start here: the caller of a request: its key, which is checked again when a change is planned, and its address. */
-import { timingSafeEqual } from 'node:crypto'
 import { compileCidr, parseCidr } from '../../ground/core/address/cidr.js'
 import { canonicalAddress, formatAddress, isPeerAddress, parseAddress } from '../../ground/core/address/ip.js'
 import { WeirError } from '../../ground/core/errors.js'
@@ -55,23 +54,29 @@ export const whileKeyLasts =
 
 export type KeyFinder = (token: string) => readonly Row[]
 
-/** Finds rows by the hash of a token, which is all that is stored: one, unless the bucket contains a forged row. */
+/** Finds rows by a token. Only its hash is stored. */
 export function keyFinder(view: View, tokenKind = 'api_key'): KeyFinder {
+  const find = hashFinder(view, tokenKind)
+  return (token) => find(hashToken(token))
+}
+
+/**
+ * Finds rows by the hash of a token: one, unless the bucket contains a forged row. How long it takes may depend on the
+ * hash, but no one can choose that, and it does not lead to the token.
+ */
+export function hashFinder(view: View, tokenKind = 'api_key'): (hash: string) => readonly Row[] {
   /** Rebuilt when a key changes. */
   let byHash: Map<string, Row[]> | undefined
   view.onChange((kind) => {
     if (kind === tokenKind || kind === '*') byHash = undefined
   })
-  return (token) => {
-    const hash = hashToken(token)
+  return (hash) => {
     if (byHash === undefined) {
       byHash = new Map()
       for (const row of view.state.rows.get(tokenKind)?.values() ?? [])
         getOrMake(byHash, String(row['token_hash']), () => []).push(row)
     }
-    // The lookup compared hashes already; this comparison takes constant time.
-    const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
-    return (byHash.get(hash) ?? []).filter(isSame)
+    return byHash.get(hash) ?? []
   }
 }
 

@@ -7,15 +7,7 @@ import type { ViewState } from '../../words/view/view-state.js'
 import type { Caller } from '../access/caller.js'
 import { createValues, updateValues } from '../exchange/body/input.js'
 import { pathOf, readable } from '../exchange/rows.js'
-import {
-  keysCompared,
-  parentOf,
-  queryOf,
-  requestBody,
-  rightNeeded,
-  rowAt,
-  sendJson,
-} from '../http/context.js'
+import { keysCompared, parentOf, queryOf, requestBody, rightNeeded, rowAt } from '../http/context.js'
 import { listHandler } from '../http/lists/lists.js'
 import { describeOperation, routePath } from '../http/openapi/openapi.js'
 import { type CreationHooks, withAnswer, writeHandler } from '../http/write-handlers.js'
@@ -98,7 +90,7 @@ const get =
   (request, reply) => {
     queryOf(request)
     const row = rowAt(context, request, resource)
-    return sendJson(reply, context.presenter.showJson(resource, row, readable(context)))
+    reply.sendReadyJson(context.presenter.showJson(resource, row, readable(context)))
   }
 
 const update = (context: WriteContext, resource: AnyResource): Handler =>

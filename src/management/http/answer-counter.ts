@@ -19,7 +19,8 @@ export const answerCounter =
   (occurrences: Occurrences) =>
   (request: FastifyRequest, reply: FastifyReply): void => {
     const begunMs = monotonicMs()
-    reply.raw.once('close', () => {
+    // An answer is closed once, so nothing has to take this listener away.
+    reply.raw.on('close', () => {
       if (!reply.raw.writableFinished) return
       const { method, routeOptions } = request
       const seconds = (monotonicMs() - begunMs) / 1000

@@ -11,6 +11,7 @@ import type { Presenter } from '../exchange/present.js'
 import { readable, rowOf, unknownResource } from '../exchange/rows.js'
 import { isKeyKind } from '../store/known-keys.js'
 import type { Store } from '../store/store.js'
+import { jsonType } from './answer-headers.js'
 import type { MissingValues } from './missing-values.js'
 
 declare module 'fastify' {
@@ -58,7 +59,7 @@ export function requestBody(request: FastifyRequest): Record<string, unknown> {
 /** GET and DELETE take everything from the path; a body may only repeat the path's ids. */
 export function refuseBody(request: FastifyRequest): void {
   const { method } = request
-  if (method !== 'GET' && method !== 'DELETE') return
+  if (request.body === undefined || (method !== 'GET' && method !== 'DELETE')) return
   checkNames(requestBody(request), Object.keys(pathParams(request)), `${method} request`)
 }
 
@@ -127,7 +128,7 @@ export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
 /** Sends a value as JSON; text and its bytes are sent as they are. */
 export const sendJson = (reply: FastifyReply, value: object | string | Buffer): FastifyReply =>
   reply
-    .type('application/json; charset=utf-8')
+    .type(jsonType)
     .send(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value))
 
 /** Route options: refuses accounts without the right that a kind needs before an id or a body is checked. */

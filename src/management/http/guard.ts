@@ -13,10 +13,11 @@ import type { Caller } from '../access/caller.js'
 import { checkKeyRight, rightFor } from '../access/key-rights.js'
 import { parseJsonBody } from '../exchange/body/json-body.js'
 import { parseLargeBody } from '../exchange/body/large-body.js'
+import { addAnswerHeaders } from './answer-headers.js'
 import type { AtOnce } from './bounds/at-once.js'
 import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounds/bounded-work.js'
 import type { Auth } from './caller/auth.js'
-import { browserHeaders, headerLines, onlyHeader } from './caller/headers.js'
+import { headerLines, onlyHeader } from './caller/headers.js'
 
 const shownPathCharsMax = 200
 
@@ -29,20 +30,11 @@ declare module 'fastify' {
   }
 }
 
-/** Answers are data: a browser must not run or frame them. */
-const contentSecurityPolicy = {
-  useDefaults: false,
-  directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-}
-
 export async function guard(app: FastifyInstance, auth: Auth, atOnce: AtOnce): Promise<void> {
   boundWork(app, atOnce)
-  const open = await browserHeaders(contentSecurityPolicy)
-  const guarded = { ...open, 'cache-control': 'no-store' }
+  await addAnswerHeaders(app)
   app.addHook('onRequest', (request, reply, done) => {
-    const { isOpen } = request.routeOptions.config
-    reply.headers(isOpen ? open : guarded).header('Operation-Id', request.id)
-    if (isOpen) return done()
+    if (request.routeOptions.config.isOpen) return done()
     const caller = auth.check(request)
     const admitted = (found: Caller): Promise<void> | undefined => {
       admit(request, found)

@@ -34,7 +34,9 @@ export async function openOpsServer(options: OpsServerOptions): Promise<Listenin
   const compressed = lastGzipped()
   let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
   const respond: RequestListener = (request, response) => {
-    const path = (request.url ?? '').split('?')[0]!
+    const { url = '' } = request
+    const queryAt = url.indexOf('?')
+    const path = queryAt === -1 ? url : url.slice(0, queryAt)
     if (healthPaths.includes(path)) void sendHealth(source, request, response, path, compressed)
     else others(request, response)
   }

@@ -10,6 +10,7 @@
  */
 import { monotonicMs } from '../../ground/core/clock.js'
 import { messageOf, unavailable } from '../../ground/core/errors.js'
+import { getOrMake } from '../../ground/core/maps.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import { apiKey, expiryOf, rightsOf } from '../../words/resource/api-key.js'
 import { bouncer } from '../../words/resource/bouncers/bouncer.js'
@@ -43,7 +44,12 @@ const keyKinds: ReadonlyMap<string, string> = new Map([
 /** Do rows of this kind count only if ClickHouse holds them, too? */
 export const isKeyKind = (kind: string): boolean => keyKinds.has(kind)
 
-const identityOf = (row: Row): string =>
+/** Rows are immutable, and every request needs the identity of its key. */
+const identities = new WeakMap<Row, string>()
+
+const identityOf = (row: Row): string => getOrMake(identities, row, () => madeIdentity(row))
+
+const madeIdentity = (row: Row): string =>
   `${row.account_id} ${row.id} ${String(row['token_hash'])} ${(rightsOf(row) ?? []).join()} ${expiryOf(row) ?? ''}`
 
 export class KnownKeys {

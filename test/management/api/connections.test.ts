@@ -94,6 +94,38 @@ t.test('one answer for each request', async (t) => {
     }
   })
 
+  await t.test(
+    'a connection gets what the key of each request may see now, whatever came before',
+    async (t) => {
+      const other = await api.account()
+      const { id, token } = await me.apiKey.create({})
+      const mayRead = token ?? ''
+      const policy = await me.ipPolicy.create({ description: 'before' })
+      const path = `/ip_policies/${policy.id}`
+      const raw = connection(t)
+      const answerTo = async (request: string, token: string) => {
+        raw.send(...head(request, token), '', '')
+        const { status, body } = (await raw.answered(raw.answers.length + 1)).at(-1)!
+        return { status, body: JSON.parse(body) }
+      }
+      const mine = { status: 200, body: { id: policy.id, description: 'before' } }
+      t.match(await answerTo(`GET ${path}`, mayRead), mine)
+      t.match(await answerTo(`GET ${path}`, mayRead), mine)
+      t.match(await answerTo(`GET ${path}`, other.token), { status: 404 })
+      t.match(await answerTo(`GET ${path}`, `${mayRead.slice(0, -1)}!`), { status: 401 })
+      t.match(await answerTo(`GET ${path}`, mayRead), mine)
+      t.match(await answerTo('GET /ip_policies?limit=1', mayRead), { body: { ip_policies: [mine.body] } })
+      await me.ipPolicy.update(policy.id, { description: 'after' })
+      const changed = { id: policy.id, description: 'after' }
+      t.match(await answerTo(`GET ${path}`, mayRead), { status: 200, body: changed })
+      t.match(await answerTo('GET /ip_policies?limit=1', mayRead), { body: { ip_policies: [changed] } })
+      await me.apiKey.delete(id)
+      t.match(await answerTo(`GET ${path}`, mayRead), { status: 401 })
+      t.match(await answerTo('GET /ip_policies?limit=1', mayRead), { status: 401 })
+      t.match(await answerTo(`GET ${path}`, me.token), { status: 200, body: changed })
+    },
+  )
+
   await t.test('input after the last request of a connection is not read', async (t) => {
     const raw = connection(t)
     raw.send(...head('GET /ip_policies'), 'Connection: close', '', '')

@@ -121,6 +121,20 @@ t.test('security', async (t) => {
     }
   })
 
+  t.test('answers that are ready have the headers of those that are not', async (t) => {
+    const { id } = await me.ipPolicy.create({})
+    const headersOf = async (path: string) => {
+      const { headers } = await me.raw.send('GET', path)
+      const { 'content-length': length, 'operation-id': operation, date, ...others } = headers
+      t.match(operation, /^op_/, path)
+      t.match(length, /^\d+$/, path)
+      return others
+    }
+    const made = await headersOf(`/ip_policies/${id}/changes`)
+    for (const path of [`/ip_policies/${id}`, '/ip_policies?limit=1', '/ip_policies?limit=1'])
+      t.strictSame(await headersOf(path), made, path)
+  })
+
   t.test('values that JSON.parse would change are refused; harmless ones are kept', async (t) => {
     const metadata = (number: string) =>
       `{"policies": {"inbound": [{"actions": [{"type": "log", "config": {"Metadata": {"n": ${number}}}}]}]}}`

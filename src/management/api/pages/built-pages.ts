@@ -13,7 +13,7 @@ import { dirname, extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getOrMake } from '../../../ground/core/maps.js'
 import { packageFile } from '../../../ground/core/package.js'
-import { browserHeaders } from '../../http/caller/headers.js'
+import { browserHeaders } from '../../http/answer-headers.js'
 import { nothingThere } from '../../http/guard.js'
 import { forever, revalidated, ServedFile } from './served-file.js'
 

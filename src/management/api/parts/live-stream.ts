@@ -40,6 +40,7 @@ export function stream(request: FastifyRequest, reply: FastifyReply, watch: Watc
   reply.hijack()
   raw.on('close', unwatch)
   raw.writeHead(200, {
+    ...reply.commonHeaders(),
     ...(reply.getHeaders() as Record<string, string>),
     'Content-Type': 'text/event-stream; charset=utf-8',
     // nginx would collect lines before it passes them on.

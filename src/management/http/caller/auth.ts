@@ -8,6 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { now } from '../../../ground/core/clock.js'
 import { onceReady, type Soon } from '../../../ground/core/concurrency.js'
 import { unavailable, WeirError } from '../../../ground/core/errors.js'
+import { hashToken } from '../../../ground/core/ids.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
 import { apiKey, isExpired, rightsOf } from '../../../words/resource/api-key.js'
 import type { Row } from '../../../words/resource/kind/define.js'
@@ -15,8 +16,8 @@ import type { View } from '../../../words/view/view.js'
 import {
   type Caller,
   callerAddress,
+  hashFinder,
   invalidKey,
-  keyFinder,
   loginSource,
   unauthenticated,
 } from '../../access/caller.js'
@@ -28,7 +29,7 @@ import type { Usage } from '../../access/usage.js'
 import type { Principal } from '../../store/change/change.js'
 import type { KnownKeys } from '../../store/known-keys.js'
 import { checkConsoleRequest, sessionTokenOf } from './console-request.js'
-import { headerLines, onlyHeader } from './headers.js'
+import { headerLines, TokenHashes } from './headers.js'
 
 export const supportedVersion = '2'
 
@@ -54,11 +55,12 @@ interface Way {
 
 export class Auth {
   readonly #options: AuthOptions
-  readonly #keysOf: (token: string) => readonly Row[]
+  readonly #keysWith: (tokenHash: string) => readonly Row[]
+  readonly #hashes = new TokenHashes()
 
   constructor(options: AuthOptions) {
     this.#options = options
-    this.#keysOf = keyFinder(options.view)
+    this.#keysWith = hashFinder(options.view)
   }
 
   /** The caller of the request, or a `WeirError`. It is a promise only if a key or a session was never seen before. */
@@ -66,7 +68,7 @@ export class Auth {
     const session = request.headers.authorization === undefined ? this.#sessionToken(request) : undefined
     const caller =
       session === undefined
-        ? this.#byToken(request, tokenOf(request), { type: 'api' })
+        ? this.#byToken(request, this.#hashes.of(request), { type: 'api' })
         : this.#bySession(request, session)
     return onceReady(caller, (found) => {
       this.#checkVersion(request)
@@ -106,7 +108,7 @@ export class Auth {
 
   /** The caller who signs in to the web console with the token of a key, and the key. */
   async signInByToken(request: FastifyRequest, token: string): Promise<SignedIn> {
-    return this.#signedIn(await this.#byToken(request, token, { type: 'dashboard' }))
+    return this.#signedIn(await this.#byToken(request, hashToken(token), { type: 'dashboard' }))
   }
 
   /** The same with the code of a link, which is used up. */
@@ -144,10 +146,10 @@ export class Auth {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
   }
 
-  #byToken(request: FastifyRequest, token: string, way: Way): Soon<Caller> {
+  #byToken(request: FastifyRequest, tokenHash: string, way: Way): Soon<Caller> {
     this.#checkUsable()
     const address = callerAddress(request.ip)
-    const keys = this.#keysOf(token)
+    const keys = this.#keysWith(tokenHash)
     const known = keys.find((key) => this.#options.keys.isKnown(key))
     if (known !== undefined || keys.length === 0)
       return this.#callerWith(this.#valid(known, address), request, address, way)
@@ -251,9 +253,9 @@ export class Auth {
 
   #checkVersion(request: FastifyRequest): void {
     const { versionHeaders } = this.#options
-    const given = versionHeaders.flatMap((name) =>
-      headerLines(request, name).map((value) => ({ name, value })),
-    )
+    const given: { name: string; value: string }[] = []
+    for (const name of versionHeaders)
+      for (const value of headerLines(request, name)) given.push({ name, value })
     const [first] = given
     if (first === undefined) {
       throw new WeirError('ERR_VERSION', `The header "${versionHeaders[0]}: ${supportedVersion}" is needed.`)
@@ -282,13 +284,6 @@ const endedSession = (): WeirError => unauthenticated('The session has ended: si
 
 export const tooManyLogins = (retryAfterSeconds: number): WeirError =>
   new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds })
-
-/** The token of a request. Without one nothing was guessed, so it does not count as a failed login. */
-function tokenOf(request: FastifyRequest): string {
-  const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
-  if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
-  return token
-}
 
 /** Repeats a value only if it looks like a version: it may be a token that was meant for another header. */
 const versionOf = ({ name, value }: { name: string; value: string }): string =>

@@ -10,7 +10,7 @@ import { coveringMax, coveringPage, coversIn, hasRanges } from '../../exchange/c
 import { compileFilter } from '../../exchange/list-filter.js'
 import { limitOf, queryText } from '../../exchange/query-values.js'
 import { readable } from '../../exchange/rows.js'
-import { type ApiContext, isBelieved, queryOf, sendJson } from '../context.js'
+import { type ApiContext, isBelieved, queryOf } from '../context.js'
 import { listParameters } from '../openapi/openapi.js'
 
 /** Lists searched concurrently; each takes slices of the event loop that requests wait for. */
@@ -32,28 +32,33 @@ const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 export function listHandler(context: ApiContext, resource: AnyResource) {
   const pagesOf = pagesByRevision()
   const uri = () => context.presenter.links.uri(resource.path)
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, keep: (page: Buffer) => void) => {
     const query: ListQuery = queryOf(request, listParametersOf(resource))
     const limit = limitOf(query.limit)
     const isWanted = wantedBy(context, resource, query)
     const beforeId = beforeIdOf(resource, query.before_id)
     const { accountId } = request.caller
-    const pages = pagesOf(readable(context))
-    /** Besides the revision, a kept page depends only on this. */
-    const key = `${accountId} ${request.url}`
-    const kept = pages.get(key)
-    if (kept !== undefined) return sendJson(reply, kept)
     const isDisconnected = () => reply.raw.destroyed
     const covers = coversIn(query.covers)
     const search = { resource, accountId, limit, beforeId, isWanted, covers, isDisconnected }
     const isPlain = query.filter === undefined && query.description === undefined && covers === undefined
     const { page, last, hasMore } = await (isPlain ? findPage : searchPage)(context, search)
     const next = hasMore ? `${uri()}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
-    const answer = Buffer.from(
+    const json = Buffer.from(
       `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri())},"next_page_uri":${JSON.stringify(next)}}`,
     )
-    if (isPlain && context.presenter.isFixed(resource) && !isDisconnected()) pages.keep(key, answer)
-    return sendJson(reply, answer)
+    if (isPlain && context.presenter.isFixed(resource) && !isDisconnected()) keep(json)
+    reply.sendReadyJson(json)
+  }
+  return (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
+    const pages = pagesOf(readable(context))
+    /** Besides the revision, a kept page depends only on this. */
+    const key = `${request.caller.accountId} ${request.url}`
+    const kept = pages.get(key)
+    if (kept === undefined) return answer(request, reply, (page) => pages.keep(key, page))
+    // Its parameters were checked when it was made.
+    reply.sendReadyJson(kept)
+    return undefined
   }
 }
 
