@@ -86,12 +86,12 @@ interface Segment {
   readonly events: number
 }
 
-/** The numbers of a segment in `Segments`. */
+/** So many numbers make a segment of `Segments`. */
 const segmentNumbers = 4
 
 /** Segments that are being made. They are kept as numbers: a pack may have one for each of its events. */
 export class Segments {
-  /** Of each: the first and the last message, the part, the events per message. */
+  /** Four for each segment: its first and its last message, its part, its events per message. */
   readonly #numbers: number[] = []
 
   /** Appends a message; consecutive messages with equal counts become one segment. */

@@ -34,7 +34,7 @@ export const unknownResource = (resource: AnyResource, id: string) =>
 
 /** The account's row with this id. Another account's id is unknown. */
 export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
-  // An id of another form is unknown, too, and a row has none.
+  // An id of another form is unknown, too: no row has one.
   const row = state.rows.get(resource.kind)?.get(id)
   if (row === undefined || row.account_id !== accountId) throw unknownResource(resource, id)
   return row

@@ -151,7 +151,7 @@ class Writer {
   }
 }
 
-/** Of base64: a byte that is missing in the last three. */
+/** In base64, it stands for a byte that the last three lack. */
 const padding = 0x3d
 const quote = 0x22
 const backslash = 0x5c

@@ -148,6 +148,7 @@ const cutWithin =
 async function outcomeIn(t: Test, operation: Operation, situation: Situation, isFromTemplate: boolean) {
   const aws = await openScriptedAws(t, operation)
   const sender = open(t, operation, aws, '', situation.requestTimeoutMs)
+  const { signal } = new AbortController()
   // On a busy machine, this may take too long, too.
   let isWarm = !isFromTemplate
   while (!isWarm) isWarm = (await sender.send(events, signal)).outcome === 'accepted'
