@@ -1,5 +1,6 @@
 /** Events go to queues, buses and buckets at AWS: nothing is lost while these fail, and objects have each event once. */
 import t from 'tap'
+import type { DeliveryStatus } from '../../src/words/shape/delivery-status.js'
 import { untilInUse } from '../harness/in-use.js'
 import { objectsIn, openS3, withoutMoto } from '../harness/moto.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -64,10 +65,14 @@ t.test('queues, buses and buckets', async (t) => {
     conn: { client_ip: '192.0.2.1', server_name: 'ssh.example.com', server_port: 22 },
   })
   await api.publishRecords(Array.from({ length: count }, (_, n) => record(n)))
-  await until('all events arrived, and nothing waits', async () => {
-    const statuses = await Promise.all(ids.map((id) => api.deliveryStatus(id)))
-    return statuses.every(({ counts, backlog }) => counts.delivered === count && backlog.events === 0)
-  })
+  let statuses: DeliveryStatus[] = []
+  await until(
+    () => `all events arrived, and nothing waits: ${JSON.stringify(statuses)}`,
+    async () => {
+      statuses = await Promise.all(ids.map((id) => api.deliveryStatus(id)))
+      return statuses.every(({ counts, backlog }) => counts.delivered === count && backlog.events === 0)
+    },
+  )
 
   // Each with its test event.
   const queue = await emulator.client.counts(service.sqs)
