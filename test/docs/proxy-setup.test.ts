@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { type AskingProxy, askingProxies } from '../harness/asking-proxies.js'
+import { freePorts } from '../harness/free-ports.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
 import { blocks, pageOf, sectionOf } from './pages.js'
@@ -108,7 +109,7 @@ async function refuses(t: Test, proxy: AskingProxy, port: number, asked: Asked):
 }
 
 t.test('Weir and proxies are set up as the pages say', async (t) => {
-  const ports = await Promise.all(askingProxies.map(() => freePort()))
+  const ports = await freePorts(askingProxies.length)
   const asked = await setUp(t, ports)
   for (const [index, proxy] of askingProxies.entries()) {
     const skip = proxy.program === undefined ? `${proxy.name} is not installed` : false

@@ -4,7 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { distinctPorts, type Entrance, type LogProgram, logPrograms, spawned } from './log-programs.js'
+import { freePorts } from './free-ports.js'
+import { type Entrance, type LogProgram, logPrograms, spawned } from './log-programs.js'
 import { envoyFiles, envoyHttp, meshLogPrograms, startEnvoy } from './mesh-log-programs.js'
 import { configuredNginx } from './nginx-file.js'
 
@@ -191,7 +192,7 @@ export const chained = {
 
 /** The hops of each chain, each with a port of its own. */
 export async function hopsOf(chains: readonly Chain[]): Promise<Hop[][]> {
-  const ports = await distinctPorts(chains.flat().length)
+  const ports = await freePorts(chains.flat().length)
   return chains.map((chain) => {
     const ours = ports.splice(0, chain.length)
     return ours.map((port, before) => ({ port, next: ours[before + 1], before }))

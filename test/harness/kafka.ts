@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { env } from 'node:process'
 import { Admin, Connection, Consumer, createAclsV3 } from '@platformatic/kafka'
-import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
+import { freePorts } from './free-ports.js'
 import { freeze } from './processes.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
@@ -77,7 +77,7 @@ ${more}`
 export async function startKafka(t: Test, more = '', advertised?: number): Promise<KafkaBroker> {
   const dir = tempDir(t)
   mkdirSync(dir, { recursive: true })
-  const ports = [await freePort(), await freePort(), await freePort(), await freePort()]
+  const ports = await freePorts(4)
   const [plainPort, saslPort, tlsPort] = ports
   const ca = makeKeystore(dir)
   const file = join(dir, 'server.properties')

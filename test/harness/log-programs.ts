@@ -8,8 +8,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { LineSplitter } from '../../src/delivery/ingest/lines/line-splitter.js'
-import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { fixturePem } from './certificates.js'
+import { freePorts } from './free-ports.js'
 import { configuredNginx } from './nginx-file.js'
 import { tempDir } from './temp-dir.js'
 import { until } from './weir.js'
@@ -301,15 +301,9 @@ interface RunningProgram {
 export const whyNot = ({ program }: LogProgram): string | false =>
   existsSync(program) ? false : `${program} is not installed`
 
-export async function distinctPorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) ports.add(await freePort())
-  return [...ports]
-}
-
 export async function startProgram(t: Test, program: LogProgram): Promise<RunningProgram> {
   const dir = tempDir(t)
-  const ports = await distinctPorts(portsMax)
+  const ports = await freePorts(portsMax)
   const child = program.start(dir, ports)
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   let said = ''

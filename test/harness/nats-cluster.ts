@@ -1,6 +1,6 @@
 /** Three nats-servers that form a cluster, and can be killed and started again one by one. */
 import { join } from 'node:path'
-import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
+import { freePorts } from './free-ports.js'
 import { OwnNats } from './own-nats.js'
 
 const serverCount = 3
@@ -18,8 +18,7 @@ export interface NatsCluster {
 
 /** The caller removes `dir`. `settings`: further lines of the configuration of each. */
 export async function startNatsCluster(dir: string, settings = ''): Promise<NatsCluster> {
-  const listens: string[] = []
-  for (let n = 0; n < serverCount; n += 1) listens.push(`127.0.0.1:${await freePort()}`)
+  const listens = (await freePorts(serverCount)).map((port) => `127.0.0.1:${port}`)
   const routes = listens.map((listen) => `nats://${listen}`)
   // In the file, because a server that loads it again looks for them there. By its tag, a stream can be put on a server.
   const settingsOf = (n: number, more: string): string =>

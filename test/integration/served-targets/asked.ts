@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import type { Test } from 'tap'
-import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { parseDecisionRequest } from '../../../src/delivery/record/record.js'
 import { decideRecord } from '../../../src/judging/evaluate/decide.js'
 import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
 import { callerAddress } from '../../../src/management/access/caller.js'
 import { recordOfProxy } from '../../../src/management/decide/forwarded-request.js'
+import { freePorts } from '../../harness/free-ports.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { until } from '../../harness/weir.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../../judging/evaluate/configuration.js'
@@ -141,8 +141,9 @@ export async function opened(t: Test, server: TargetServer, more = ''): Promise<
   await once(app, 'listening')
   t.teardown(() => app.close())
   const place: Place = { dir, root: writeFiles(dir), app: `127.0.0.1:${(app.address() as AddressInfo).port}` }
-  const sites: OpenedSite[] = []
-  for (const site of server.sites(place)) sites.push({ site, port: await freePort() })
+  const served = server.sites(place)
+  const ports = await freePorts(served.length)
+  const sites = served.map((site, n): OpenedSite => ({ site, port: ports[n]! }))
   const text = sites.map(({ site, port }) => site.text(port)).join('\n')
   const args = server.args(place, `${more}\n${text}`)
   const env = { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }

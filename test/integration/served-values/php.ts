@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { nginx } from '../../harness/asking-proxies.js'
+import { freePorts } from '../../harness/free-ports.js'
 import { configuredNginx } from '../../harness/nginx-file.js'
 import { optionalProgram } from '../../harness/optional-program.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -33,7 +33,7 @@ echo json_encode(['get' => $_GET, 'cookie' => $_COOKIE, 'server' => $_SERVER],
 /** Resolves with a function that sends a request as it is; undefined if nginx refuses it. */
 export async function openPhp(t: Test): Promise<(bytes: string) => Promise<SeenByPhp | undefined>> {
   const dir = tempDir(t)
-  const [port, phpPort] = [await freePort(), await freePort()]
+  const [port, phpPort] = (await freePorts(2)) as [number, number]
   writeFileSync(join(dir, 'seen.php'), script)
   const args = configuredNginx(
     dir,

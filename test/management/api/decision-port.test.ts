@@ -15,6 +15,7 @@ import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
 import { decide } from '../../../src/judging/evaluate/reply.js'
 import { openDecisionPort } from '../../../src/management/decide/decision-port.js'
 import type { Row } from '../../../src/words/resource/kind/define.js'
+import { freePorts } from '../../harness/free-ports.js'
 import { configuredNginx } from '../../harness/nginx-file.js'
 import { recipe } from '../../harness/recipe.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -657,7 +658,7 @@ const sendRaw = (port: number, head: string) =>
 const skip = existsSync(nginx) ? false : `${nginx} is not installed`
 
 t.test('nginx asks, and fails as its recipe says', { skip }, async (t) => {
-  const ports = await Promise.all(Array.from({ length: 6 }, freePort))
+  const ports = await freePorts(6)
   const hostports = ports.map((port) => `local.example:${port}`)
   const local = new TestConfiguration('ac_1')
     .ipPolicy('ipp_others', '203.0.113.0/24')
@@ -706,7 +707,7 @@ t.test(
   'HAProxy asks about the whole of a header, and about the port that took the request',
   { skip: existsSync(haproxy) ? false : `${haproxy} is not installed` },
   async (t) => {
-    const [port, other] = [await freePort(), await freePort()]
+    const [port, other] = (await freePorts(2)) as [number, number]
     const bot = { expressions: ["http.request.user_agent.startsWith('BadBot/1.0')"], actions: [deny] }
     const local = new TestConfiguration('ac_1')
       .httpsEdge('edghts_1', [`local.example:${port}`], 'ac_1', {
