@@ -161,8 +161,10 @@ export class Lane {
     while (this.#queue.length > 0) {
       const { concurrency, waitMs } = this.#pace.allowance()
       if (waitMs > 0) this.#timer = after(waitMs, () => this.#pump())
-      if (!this.#maySend(concurrency)) {
-        this.#linger(concurrency)
+      // Read once: if it ended between two looks, nobody would look again.
+      const lingerMs = this.#lingerMs()
+      if (!this.#maySend(concurrency, lingerMs)) {
+        this.#linger(concurrency, lingerMs)
         return
       }
       const { batch, oversize } = this.#queue.cut(this.#limits())
@@ -172,11 +174,9 @@ export class Lane {
     }
   }
 
-  #maySend(concurrency: number): boolean {
+  #maySend(concurrency: number, lingerMs: number): boolean {
     if (this.#underWay.size >= concurrency) return false
-    const limits = this.#limits()
-    if (this.#queue.fills(limits)) return true
-    return this.#underWay.size === 0 && this.#lingerMs(limits) <= 0
+    return this.#queue.fills(this.#limits()) || (this.#underWay.size === 0 && lingerMs <= 0)
   }
 
   /** Does it wait for more events than those at hand? Not while it is in trouble. */
@@ -185,16 +185,16 @@ export class Lane {
   }
 
   /** How long a request that is not full waits for other events. */
-  #lingerMs({ lingerMs = 0 }: BatchLimits): number {
+  #lingerMs(): number {
+    const { lingerMs = 0 } = this.#limits()
     if (this.probing || (lingerMs > 0 && this.#deps.isFull?.())) return 0
     return this.#queue.sinceMs + lingerMs - monotonicMs()
   }
 
   /** Looks again when the wait is over, if it is that what the queue waits for. */
-  #linger(concurrency: number): void {
-    const waitMs = this.#lingerMs(this.#limits())
-    if (concurrency > 0 && this.#underWay.size === 0 && waitMs > 0)
-      this.#timer = after(Math.min(waitMs, lookAgainMs), () => this.#pump())
+  #linger(concurrency: number, lingerMs: number): void {
+    if (concurrency > 0 && this.#underWay.size === 0 && lingerMs > 0)
+      this.#timer = after(Math.min(lingerMs, lookAgainMs), () => this.#pump())
   }
 
   readonly #limits = (): BatchLimits => this.#pace.limits(this.#requestSize.of(this.#sender.limits()))

@@ -41,6 +41,20 @@ t.test('a request waits for others, but not longer than it may', async (t) => {
   await patient.close()
 })
 
+t.test('a wait that ends while the lane looks at the clock ends all the same', async (t) => {
+  // Each look is a millisecond later, so of an even and an odd wait, one ends between two looks.
+  for (const lingerMs of [10, 11, 12, 13]) {
+    const { lane } = laneWith({ lingerMs })
+    let nowMs = performance.now()
+    const clock = mock.method(performance, 'now', () => (nowMs += 1))
+    const delivered = lane.deliver(someEvents(1, 'a'))
+    const late = sleep(1_000).then(() => 'it waits for ever')
+    t.same(await Promise.race([delivered, late]), done(1, 0, 0), `${lingerMs} ms`)
+    clock.mock.restore()
+    await lane.close()
+  }
+})
+
 t.test('a lane that can get no more events waits for none', async (t) => {
   let isFull = false
   const { lane, requests } = openLane(
