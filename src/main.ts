@@ -12,6 +12,7 @@ import { type ChildRole, secretsOf } from './management/process/role-secrets.js'
 import { type AdminCommand, readRuntime, sendAdminCommand } from './management/process/running-service.js'
 import { loadSettings, type Settings } from './management/process/settings.js'
 import { addAccountCommands } from './outside/cli/account-commands.js'
+import { addAsCodeCommands } from './outside/cli/as-code-commands.js'
 import { addConsoleCommand } from './outside/cli/console-command.js'
 import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
@@ -149,6 +150,7 @@ async function administer(command: AdminCommand): Promise<void> {
 }
 
 addAccountCommands(program, administer)
+addAsCodeCommands(program, settings)
 addConsoleCommand(program, settings)
 addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 addDeadCommands(program, settings, askOwner)

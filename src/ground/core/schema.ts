@@ -21,6 +21,9 @@ export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) =
  */
 export const documented = (keywords: object) => ({ [documentedKey]: keywords })
 
+/** Marks a text that is stored sealed and never shown; also in the API's document. */
+export const secretMark = 'x-secret'
+
 /** The schema property that holds these keywords. */
 export const documentedKey = 'x-documented'
 

@@ -8,6 +8,7 @@ import {
   objectOf,
   orNull,
   ruled,
+  secretMark,
   type Static,
   type TSchema,
   Type,
@@ -52,6 +53,7 @@ const secretAccessKey = ruled(
     minLength: 1,
     maxLength: 128,
     description: 'Stored encrypted, and never shown.',
+    [secretMark]: true,
     ...documented({ pattern: '^\\S+$' }),
   }),
   (secret) => {

@@ -9,14 +9,13 @@ import {
   objectOf,
   orNull,
   ruled,
+  secretMark,
   type Static,
   type TObject,
   type TSchema,
   Type,
 } from '../../../ground/core/schema.js'
 import type { GivenOptions } from './destination.js'
-
-const secretMark = 'x-secret'
 
 interface SecretForm {
   readonly charsMax?: number

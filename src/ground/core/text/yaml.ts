@@ -1,5 +1,5 @@
 /** Reads YAML, and JSON, which is YAML, and says where in the text a value is. The only file that uses the parser. */
-import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from 'yaml'
 import { utf8Length } from '../bytes.js'
 import { type FaultPlace, messageOf } from '../errors.js'
 
@@ -89,3 +89,7 @@ export function withEntry(source: string, list: string, entry: object): string |
   else return undefined
   return document.toString({ lineWidth: 0 })
 }
+
+/** A value as YAML: long texts as blocks, and nothing folded. */
+export const writeYaml = (value: unknown): string =>
+  stringify(value, { schema: 'core', lineWidth: 0, aliasDuplicateObjects: false })

@@ -1,0 +1,176 @@
+/**
+ * Carries out a plan. Each step is valid by itself, and a run that was ended is finished by the next one, since what it did
+ * is no difference any more:
+ *
+ * 1. Names and tests that others may need are given up: edges and domains that go, and policy tests that change.
+ * 2. Kind by kind, resources are changed and made; each may refer to those before it.
+ * 3. What is left over is deleted, in reverse.
+ */
+import { appendFileSync } from 'node:fs'
+import { eachOf } from '../../ground/core/concurrency.js'
+import { StartFault } from '../../ground/core/errors.js'
+import { newId } from '../../ground/core/ids.js'
+import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import type { Client } from '../../words/client/client.js'
+import { subjectOfRule } from '../../words/resource/ip-policy.js'
+import type { AnyResource } from '../../words/resource/kind/define.js'
+import { operationsOf } from './account-state.js'
+import { changesBody, type Difference, type Part, type Plan, sentBody } from './difference.js'
+import { managedKinds } from './managed-kinds.js'
+import { whyMissing } from './placeholders.js'
+import { addressToBe } from './reserved-addresses.js'
+import { replaceSecrets } from './secret-members.js'
+
+/** Requests at a time: the API commits those of one account that wait together. */
+const atOnce = 16
+
+interface ApplyOptions {
+  /** Gets a line of JSON for each token that is made; it is shown once. */
+  readonly tokens?: string | undefined
+  /** Called after each step. */
+  readonly done: (difference: Difference) => void
+}
+
+const isClaimed = ({ claims, claimsAreDrawn }: AnyResource): boolean =>
+  claims !== undefined && !claimsAreDrawn
+const isTest = ({ kind }: Difference): boolean => kind.name === 'policyTest'
+const hasToken = ({ kind: { resource } }: Difference): boolean => 'token' in resource.fields
+
+export class Application {
+  readonly #client: Client
+  readonly #options: ApplyOptions
+  /** By the provisional ones. */
+  readonly #ids = new Map<string, string>()
+
+  constructor(client: Client, options: ApplyOptions) {
+    this.#client = client
+    this.#options = options
+  }
+
+  /** Throws before anything is written if a secret or a place for tokens is missing. */
+  async run(plan: Plan): Promise<void> {
+    const { differences } = plan
+    this.#checkAhead(differences)
+    const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
+    await this.#deleteAll(early)
+    for (const kind of managedKinds) {
+      const ofKind = differences.filter((each) => each.kind === kind && each.action !== 'delete')
+      const isUpdate = (each: Difference): boolean => each.action === 'update' && !isTest(each)
+      await this.#each(ofKind.filter(isUpdate), (each) => this.#update(each))
+      await this.#each(
+        ofKind.filter((each) => !isUpdate(each)),
+        (each) => this.#create(each),
+      )
+    }
+    await this.#deleteAll(late.filter(({ action }) => action === 'delete' || action === 'replace').reverse())
+    for (const { kind, id, body } of plan.secrets) await operationsOf(this.#client, kind).update(id, body)
+  }
+
+  #checkAhead(differences: readonly Difference[]): void {
+    const made = differences.filter(({ action }) => action === 'create' || action === 'replace')
+    for (const { kind, name, body } of made)
+      for (const value of textsIn(body)) {
+        const why = whyMissing(value)
+        if (why !== undefined) throw new StartFault(`${kind.section} ${name} can't be made: ${why}.`)
+      }
+    const tokened = made.find(hasToken)
+    if (tokened !== undefined && this.#options.tokens === undefined)
+      throw new StartFault(
+        `${tokened.kind.section} ${tokened.name} gets a token, which is shown once: say with --tokens FILE where to keep it.`,
+      )
+  }
+
+  async #deleteAll(differences: readonly Difference[]): Promise<void> {
+    for (const each of differences) {
+      await operationsOf(this.#client, each.kind).delete(each.live!.id)
+      if (each.action === 'delete') this.#options.done(each)
+    }
+  }
+
+  #each(differences: readonly Difference[], step: (each: Difference) => Promise<void>): Promise<void> {
+    return eachOf(differences, atOnce, async (each) => {
+      await step(each)
+      this.#options.done(each)
+    })
+  }
+
+  async #create(difference: Difference): Promise<void> {
+    const { kind, id, name } = difference
+    const body = sentBody(this.#withIds(difference.body))
+    const answer = await operationsOf(this.#client, kind).create(body, { idempotencyKey: newId('apply_') })
+    this.#ids.set(id, String(answer['id']))
+    if (kind.name === 'reservedAddr') this.#ids.set(addressToBe(id), String(answer['addr']))
+    const { token } = answer
+    const { tokens } = this.#options
+    if (typeof token === 'string' && tokens !== undefined) {
+      const line = JSON.stringify({ section: kind.section, name, id: answer['id'], token })
+      appendFileSync(tokens, `${line}\n`, { mode: 0o600 })
+    }
+    await this.#writeParts(difference, String(answer['id']))
+  }
+
+  async #update(difference: Difference): Promise<void> {
+    const { kind, id, fields } = difference
+    if (fields.length > 0) {
+      const body = changesBody(this.#withIds(difference.body), fields)
+      await operationsOf(this.#client, kind).update(id, withoutMissing(kind.resource, body))
+    }
+    await this.#writeParts(difference, id)
+  }
+
+  async #writeParts({ parts }: Difference, id: string): Promise<void> {
+    const { rules, entries, routes = [], routesRemoved = [] } = parts
+    if (rules !== undefined) await this.#replaceRules(id, rules)
+    if (entries !== undefined) await this.#client.listEntries.replace(id, entries as never)
+    const ofEdge = this.#client.httpsEdgeRoute.under(id)
+    for (const routeId of routesRemoved) await ofEdge.delete(routeId)
+    for (const route of routes) {
+      const body = this.#withIds(route.body)
+      if (!route.isNew) await ofEdge.update(route.id, body as never)
+      else this.#ids.set(route.id, (await ofEdge.create(sentBody(body) as never)).id)
+    }
+  }
+
+  /** Policy tests may refer to new rules, so their ids are learned. */
+  async #replaceRules(policyId: string, rules: readonly Part[]): Promise<void> {
+    const bodies = rules.map(({ body }) => sentBody(this.#withIds(body)))
+    await this.#client.replaceRules(policyId, bodies as never)
+    const ids = new Map<string, string>()
+    if (rules.every(({ isNew }) => !isNew)) return
+    for await (const { cidr, list, id } of this.#client.rules(policyId)) ids.set(cidr ?? String(list?.id), id)
+    for (const [index, { id, isNew }] of rules.entries())
+      if (isNew) this.#ids.set(id, ids.get(subjectOfRule(bodies[index]!)) ?? id)
+  }
+
+  /** A copy with the ids of what was made. */
+  #withIds<T>(value: T): T {
+    if (typeof value === 'string') return (this.#ids.get(value) ?? value) as T
+    if (Array.isArray(value)) return value.map((each: unknown) => this.#withIds(each)) as T
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#withIds(each)])) as T
+  }
+}
+
+/** What has to go first. */
+const isEarly = (difference: Difference): boolean => {
+  const { action, kind } = difference
+  if (isTest(difference)) return action !== 'create'
+  return isClaimed(kind.resource) && (action === 'delete' || action === 'replace')
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) yield* textsIn(each)
+}
+
+/** Without secrets that can't be read: they stay as they are. */
+const withoutMissing = ({ fields }: AnyResource, body: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      replaceSecrets(fields[name]!.schema, value, (secret) =>
+        whyMissing(secret) === undefined ? secret : undefined,
+      ),
+    ]),
+  )

@@ -1,0 +1,146 @@
+/** An account as a file that describes it: names instead of ids, secrets by the names of variables, no defaults. */
+import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import { writeYaml } from '../../ground/core/text/yaml.js'
+import type { Field, Fields } from '../../words/resource/kind/define.js'
+import type { Live } from './account-state.js'
+import { givenFields, givenOf, isEqual } from './given.js'
+import { localNames } from './local-names.js'
+import { type Body, type ManagedKind, managedKinds, route, rule } from './managed-kinds.js'
+import { Names } from './names.js'
+import { escaped } from './placeholders.js'
+import { mapExpectation, mapReferences } from './references.js'
+import { namedAddresses } from './reserved-addresses.js'
+import { replaceSecrets } from './secret-members.js'
+
+export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): string {
+  const names = new Names()
+  const addresses = new Map<string, string>()
+  for (const kind of managedKinds) {
+    const all = account.get(kind) ?? []
+    for (const [index, name] of localNames(kind, all).entries()) {
+      const { id, shown, routes, rules } = all[index]!
+      names.add(kind.resource.kind, name, id)
+      if (kind.name === 'reservedAddr') addresses.set(String(shown['addr']), name)
+      for (const each of routes) names.add(route.kind, `${name}${matchOf(each)}`, String(each['id']))
+      for (const each of rules) names.add(rule.kind, subjectOf(each, names), String(each['id']))
+    }
+  }
+  const writer = new EntryWriter(names, addresses)
+  const sections = managedKinds.map(({ section, ...kind }) => {
+    const all = account.get(managedKinds.find((each) => each.section === section)!) ?? []
+    return [section, all.map((live) => writer.entry({ section, ...kind }, live))] as const
+  })
+  return writeYaml(Object.fromEntries(sections))
+}
+
+const subjectOf = ({ cidr, list }: JsonObject, names: Names): string =>
+  cidr === null ? names.nameOf(String((list as JsonObject)['id'])) : String(cidr)
+
+const matchOf = ({ match_type, match }: JsonObject): string =>
+  `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`
+
+class EntryWriter {
+  readonly #names: Names
+  readonly #addresses: ReadonlyMap<string, string>
+
+  constructor(names: Names, addresses: ReadonlyMap<string, string>) {
+    this.#names = names
+    this.#addresses = addresses
+  }
+
+  entry(kind: ManagedKind, live: Live): JsonObject {
+    const name = this.#names.nameOf(live.id)
+    const fields = givenFields(kind.resource)
+    const body = { ...live.body, ...neverShown(kind, live.shown) }
+    const said = Object.fromEntries(Object.entries(body).filter(([member]) => !kind.once.includes(member)))
+    const own = this.#values(fields, said, [kind.section, name])
+    if (kind.name === 'policyTest') own['expect'] = this.#expectation(own['expect'])
+    return {
+      id: name,
+      ...namedAddresses(own, this.#addresses),
+      ...(live.rules.length > 0 && { rules: this.#parts(givenFields(rule, ['ip_policy_id']), live.rules) }),
+      ...(live.routes.length > 0 && { routes: this.#parts(givenFields(route, ['edge_id']), live.routes) }),
+      ...(live.entries !== undefined && live.entries.length > 0 && { entries: live.entries.map(briefEntry) }),
+    }
+  }
+
+  #parts(fields: Fields, shown: readonly JsonObject[]): JsonObject[] {
+    return shown.map((each) => this.#values(fields, givenOf(fields, each), []))
+  }
+
+  #expectation(expect: unknown): unknown {
+    // A rule comes as its policy and its id.
+    return mapExpectation(expect, (_kinds, id) => this.#names.nameOf(id.split(' ').at(-1)!), '')
+  }
+
+  /** `path`: of names, for those of variables. */
+  #values(fields: Fields, body: Body, path: readonly string[]): Record<string, unknown> {
+    const named = mapReferences(fields, brief(fields, body), (_kind, id) => this.#names.nameOf(id), '')
+    return Object.fromEntries(
+      Object.entries(named).map(([name, value]) => {
+        const field = fields[name] as Field | undefined
+        const secret = (_: unknown, at: readonly string[]) => new Variable([...path, name, ...at])
+        const shown = field?.sealed ? secret(null, []) : replaceSecrets(field?.schema ?? {}, value, secret)
+        return [name, written(shown)]
+      }),
+    )
+  }
+}
+
+/** The name of an environment variable for a secret. */
+class Variable {
+  readonly text: string
+
+  constructor(path: readonly string[]) {
+    const name = path
+      .join('_')
+      .replaceAll(/[^0-9A-Za-z]+/g, '_')
+      .toUpperCase()
+    this.text = `\${env:${name}}`
+  }
+}
+
+/** What is set at creation and never shown again. */
+function neverShown({ name }: ManagedKind, shown: JsonObject): JsonObject {
+  return name === 'sshCertificateAuthority' ? keyOptions(String(shown['public_key'])) : {}
+}
+
+/** The options that make a key like this one (RFC 4253, section 6.6; RFC 5656, section 3.1). */
+function keyOptions(publicKey: string): JsonObject {
+  const [algorithm = '', blob = ''] = publicKey.split(' ')
+  if (algorithm === 'ssh-rsa') {
+    const bytes = Buffer.from(blob, 'base64')
+    const exponent = 4 + bytes.readUInt32BE(0)
+    const modulus = exponent + 4 + bytes.readUInt32BE(exponent)
+    // A leading zero keeps it positive.
+    return { private_key_type: 'rsa', key_size: (bytes.readUInt32BE(modulus) - 1) * 8 }
+  }
+  const [, bits] = /^ecdsa-sha2-nistp(\d+)$/.exec(algorithm) ?? []
+  return bits === undefined ? {} : { private_key_type: 'ecdsa', elliptic_curve: `p${bits}` }
+}
+
+/** Without members that have their defaults. A secret is null, and stays. */
+function brief(fields: Fields, body: Body): JsonObject {
+  const kept = Object.entries(fields as Readonly<Record<string, Field>>).flatMap(([name, field]) => {
+    const value = body[name]
+    if (field.sealed) return [[name, null]]
+    if ((value ?? null) === null || isEqual(value, field.fallback ?? null)) return []
+    return [[name, field.fields === undefined ? value : brief(field.fields, value as JsonObject)]]
+  })
+  return Object.fromEntries(kept) as JsonObject
+}
+
+/** Without nulls and empty parts, and with `${` as files have it. */
+function written(value: unknown): unknown {
+  if (value instanceof Variable) return value.text
+  if (typeof value === 'string') return escaped(value)
+  if (Array.isArray(value)) return value.map(written)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).filter(([, member]) => (member ?? null) !== null)
+  return Object.fromEntries(members.map(([name, member]) => [name, written(member)]))
+}
+
+const briefEntry = ({ cidr, comment, expires_at }: NonNullable<Live['entries']>[number]): unknown =>
+  comment === null && expires_at === null
+    ? cidr
+    : { cidr, ...(comment !== null && { comment }), ...(expires_at !== null && { expires_at }) }

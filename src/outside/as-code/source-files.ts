@@ -1,0 +1,123 @@
+/** Reads the files of a configuration: one, or all of a directory. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
+import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import { insteadOf } from '../../ground/core/nearest.js'
+import { readYaml } from '../../ground/core/text/yaml.js'
+import { managedKinds } from './managed-kinds.js'
+import { replaced } from './placeholders.js'
+
+/** Enough for 10,000 edges with policies. */
+const fileBytesMax = 64 * 1024 * 1024
+const filesMax = 1_000
+
+/** Policy tests have two names, as for `weir test`. */
+const otherNames: Readonly<Record<string, string>> = { tests: 'policy_tests' }
+const sections = [...managedKinds.map(({ section }) => section), ...Object.keys(otherNames)]
+
+export interface Place {
+  readonly file: string
+  /** Such as `ip_policies[0].rules[2]`. */
+  readonly path: string
+}
+
+/** An entry of a section, as it is written, with its placeholders replaced. */
+export interface FileEntry {
+  readonly values: JsonObject
+  readonly place: Place
+}
+
+export class SourceFiles {
+  readonly entries: ReadonlyMap<string, readonly FileEntry[]>
+  readonly #faultAt: ReadonlyMap<string, (path: string, msg: string) => string>
+
+  /** `paths`: files and directories. Throws a `StartFault` that lists what is wrong, with line and column. */
+  static read(paths: readonly string[], env: NodeJS.ProcessEnv): SourceFiles {
+    const files = paths.flatMap(filesAt)
+    if (files.length === 0)
+      throw new StartFault(`There is no .yaml, .yml or .json file in ${paths.join(', ')}.`)
+    if (files.length > filesMax)
+      throw new StartFault(`${paths.join(', ')} has ${files.length} files: at most ${filesMax} are allowed.`)
+    return new SourceFiles(files, env)
+  }
+
+  private constructor(files: readonly string[], env: NodeJS.ProcessEnv) {
+    const entries = new Map<string, FileEntry[]>()
+    const faultAt = new Map<string, (path: string, msg: string) => string>()
+    this.entries = entries
+    this.#faultAt = faultAt
+    const faults: string[] = []
+    for (const file of files) {
+      const read = readYaml(textOf(file), `The file ${file}`, fileBytesMax)
+      if (!read.ok) {
+        faults.push(...read.faults.map(({ line, column, msg }) => `${file}:${line}:${column}: ${msg}`))
+        continue
+      }
+      faultAt.set(file, (path, msg) => {
+        const { line, column } = read.faultAt(path, msg)
+        return `${file}:${line}:${column}: ${msg}`
+      })
+      for (const { path, values, section, msg } of entriesIn(read.value)) {
+        const place = { file, path }
+        if (msg !== undefined) faults.push(this.fault(place, msg))
+        else {
+          const list = entries.get(section) ?? []
+          list.push({ place, values: replaced(values, file, env) as JsonObject })
+          entries.set(section, list)
+        }
+      }
+    }
+    if (faults.length > 0) throw new StartFault(faults.join('\n'))
+  }
+
+  /** A fault as a line: file, line, column and what is wrong there. */
+  fault({ file, path }: Place, msg: string): string {
+    return this.#faultAt.get(file)!(path, msg)
+  }
+}
+
+function filesAt(path: string): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path]
+    const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()
+    return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name))
+  } catch (error) {
+    throw new StartFault(`${path} can't be read: ${messageOf(error)}.`)
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file === '-' ? 0 : file))
+  } catch (error) {
+    throw new StartFault(`The file ${file} can't be read: ${messageOf(error)}.`)
+  }
+}
+
+interface RawEntry {
+  readonly section: string
+  readonly path: string
+  readonly values: JsonObject
+  /** What is wrong with it. */
+  readonly msg?: string
+}
+
+function* entriesIn(value: unknown): Generator<RawEntry> {
+  const wrong = (path: string, msg: string): RawEntry => ({ section: '', path, values: {}, msg })
+  if (value === null || value === undefined) return
+  if (!isObject(value)) return yield wrong('', 'The file must be a map of sections, such as "tcp_edges".')
+  for (const [name, list] of Object.entries(value)) {
+    if (!sections.includes(name)) {
+      yield wrong(name, `${shown(name)} is unknown: ${insteadOf(name, sections)}.`)
+    } else if (!Array.isArray(list ?? [])) {
+      yield wrong(name, `"${name}" must be a list.`)
+    } else {
+      for (const [index, values] of ((list ?? []) as readonly unknown[]).entries()) {
+        const path = `${name}[${index}]`
+        if (isObject(values)) yield { section: otherNames[name] ?? name, path, values }
+        else yield wrong(path, `"${path}" must be a map.`)
+      }
+    }
+  }
+}

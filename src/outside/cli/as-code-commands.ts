@@ -1,0 +1,38 @@
+/** The commands of `outside/as-code`. */
+import type { Command } from 'commander'
+import type { Settings } from '../../management/process/settings.js'
+import type { ApplyOptions, PlanOptions } from '../as-code/as-code.js'
+
+export function addAsCodeCommands(program: Command, settings: () => Settings): void {
+  const load = () => import('../as-code/as-code.js')
+
+  program
+    .command('export')
+    .description('the configuration of an account as YAML, for weir plan and weir apply')
+    .option('--output <file>', 'write it there instead of to standard output')
+    .action(async (options: { output?: string }) => (await load()).exportAccount(settings(), options))
+
+  program
+    .command('plan')
+    .description('what weir apply would change; ends with 2 if something differs')
+    .argument('<files...>', 'YAML or JSON, or directories of such files')
+    .option('--prune', 'what no file describes is to go, in the sections that the files have')
+    .option('--json', 'the differences as JSON')
+    .action(async (files: string[], options: PlanOptions) => {
+      process.exitCode = await (await load()).planFiles(settings(), files, options)
+    })
+
+  program
+    .command('apply')
+    .description('make the account as the files say')
+    .argument('<files...>', 'YAML or JSON, or directories of such files')
+    .option('--prune', 'delete what no file describes, in the sections that the files have')
+    .option(
+      '--tokens <file>',
+      'keep tokens of new keys, credentials and bouncers there, a line of JSON for each',
+    )
+    .option('--json', 'what was changed as JSON')
+    .action(async (files: string[], options: ApplyOptions) =>
+      (await load()).applyFiles(settings(), files, options),
+    )
+}
