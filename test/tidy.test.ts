@@ -81,6 +81,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   // ddl` prints its declarations. `ingest`, `nats`: `weir publish` is an ingress node. `evaluate`, `record`: `weir test FILE`
   // decides without a server.
   cli: [
+    'as-code',
     'client',
     'process',
     'core',
@@ -94,6 +95,8 @@ const uses: Readonly<Record<string, readonly string[]>> = {
     'evaluate',
     'record',
   ],
+  // What can be managed is what is declared and what the client does.
+  'as-code': ['client', 'core', 'resource', 'shape'],
   // It is bundled for browsers: of all but the client it knows types.
   console: ['client', 'core', 'shape', 'resource', 'event', 'wire'],
   // It is bundled for browsers, with the evaluator: it decides in the page.

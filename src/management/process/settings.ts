@@ -104,6 +104,9 @@ const environmentFor = (secrets: readonly string[], environment: Environment): E
   Object.fromEntries(Object.entries(environment).filter(([name]) => mayHave(name, secrets)))
 
 /** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
+/** The variables that a file of a configuration may name. */
+export const environment = (): Environment => process.env
+
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 /**

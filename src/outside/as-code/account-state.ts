@@ -21,7 +21,7 @@ export interface Live {
 }
 
 /** The operations of a kind, whichever it is. */
-export interface Operations {
+interface Operations {
   create(body: object, options?: object): Promise<JsonObject>
   list(options?: object): AsyncIterable<JsonObject>
   update(id: string, body: object, options?: object): Promise<JsonObject>
@@ -54,7 +54,7 @@ async function readKind(
       kind,
       id,
       shown,
-      body: givenOf(fields, shown),
+      body: { ...givenOf(fields, shown), ...hiddenOf(kind, shown) },
       rules: rules.get(id) ?? [],
       routes: ((shown['routes'] ?? []) as readonly JsonObject[]).toReversed(),
       entries: isFilled ? await allOf(client.listEntries.list(id)) : undefined,
@@ -62,6 +62,10 @@ async function readKind(
   }
   return found.reverse()
 }
+
+/** Members of the body that can be told although they are never shown. */
+const hiddenOf = ({ name }: ManagedKind, shown: JsonObject): Body =>
+  name === 'sshCertificateAuthority' ? keyOptions(String(shown['public_key'])) : {}
 
 /** In the order in which they were made. */
 async function rulesByPolicy(client: Client): Promise<ReadonlyMap<string, readonly JsonObject[]>> {
@@ -76,4 +80,20 @@ async function allOf<T>(each: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const one of each) all.push(one)
   return all
+}
+
+/** The options that made the key of an authority, of which the API shows none (RFC 4253, section 6.6; RFC 5656, section 3.1). */
+function keyOptions(publicKey: string): JsonObject {
+  const [algorithm = '', blob = ''] = publicKey.split(' ')
+  if (algorithm === 'ssh-rsa') {
+    const bytes = Buffer.from(blob, 'base64')
+    const exponent = 4 + bytes.readUInt32BE(0)
+    const modulus = exponent + 4 + bytes.readUInt32BE(exponent)
+    // A leading zero keeps it positive.
+    return { private_key_type: 'rsa', key_size: (bytes.readUInt32BE(modulus) - 1) * 8 }
+  }
+  const [, bits] = /^ecdsa-sha2-nistp(\d+)$/.exec(algorithm) ?? []
+  return bits === undefined
+    ? { private_key_type: 'ed25519' }
+    : { private_key_type: 'ecdsa', elliptic_curve: `p${bits}` }
 }

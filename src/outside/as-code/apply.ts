@@ -15,14 +15,15 @@ import type { Client } from '../../words/client/client.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
 import type { AnyResource } from '../../words/resource/kind/define.js'
 import { operationsOf } from './account-state.js'
-import { changesBody, type Difference, type Part, type Plan, sentBody } from './difference.js'
+import { changesBody, type Difference, type Plan, sentBody } from './difference.js'
 import { managedKinds } from './managed-kinds.js'
+import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
 import { addressToBe } from './reserved-addresses.js'
 import { replaceSecrets } from './secret-members.js'
 
 /** Requests at a time: the API commits those of one account that wait together. */
-const atOnce = 16
+const atOnce = 128
 
 interface ApplyOptions {
   /** Gets a line of JSON for each token that is made; it is shown once. */

@@ -4,16 +4,16 @@ import { writeYaml } from '../../ground/core/text/yaml.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import type { Live } from './account-state.js'
 import { givenFields, givenOf, isEqual } from './given.js'
+import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds, route, rule } from './managed-kinds.js'
-import { Names } from './names.js'
 import { escaped } from './placeholders.js'
 import { mapExpectation, mapReferences } from './references.js'
 import { namedAddresses } from './reserved-addresses.js'
 import { replaceSecrets } from './secret-members.js'
 
 export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): string {
-  const names = new Names()
+  const names = new LocalIds()
   const addresses = new Map<string, string>()
   for (const kind of managedKinds) {
     const all = account.get(kind) ?? []
@@ -33,17 +33,17 @@ export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): st
   return writeYaml(Object.fromEntries(sections))
 }
 
-const subjectOf = ({ cidr, list }: JsonObject, names: Names): string =>
+const subjectOf = ({ cidr, list }: JsonObject, names: LocalIds): string =>
   cidr === null ? names.nameOf(String((list as JsonObject)['id'])) : String(cidr)
 
 const matchOf = ({ match_type, match }: JsonObject): string =>
   `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`
 
 class EntryWriter {
-  readonly #names: Names
+  readonly #names: LocalIds
   readonly #addresses: ReadonlyMap<string, string>
 
-  constructor(names: Names, addresses: ReadonlyMap<string, string>) {
+  constructor(names: LocalIds, addresses: ReadonlyMap<string, string>) {
     this.#names = names
     this.#addresses = addresses
   }
@@ -51,8 +51,9 @@ class EntryWriter {
   entry(kind: ManagedKind, live: Live): JsonObject {
     const name = this.#names.nameOf(live.id)
     const fields = givenFields(kind.resource)
-    const body = { ...live.body, ...neverShown(kind, live.shown) }
-    const said = Object.fromEntries(Object.entries(body).filter(([member]) => !kind.once.includes(member)))
+    const said = Object.fromEntries(
+      Object.entries(live.body).filter(([member]) => !kind.once.includes(member)),
+    )
     const own = this.#values(fields, said, [kind.section, name])
     if (kind.name === 'policyTest') own['expect'] = this.#expectation(own['expect'])
     return {
@@ -98,25 +99,6 @@ class Variable {
       .toUpperCase()
     this.text = `\${env:${name}}`
   }
-}
-
-/** What is set at creation and never shown again. */
-function neverShown({ name }: ManagedKind, shown: JsonObject): JsonObject {
-  return name === 'sshCertificateAuthority' ? keyOptions(String(shown['public_key'])) : {}
-}
-
-/** The options that make a key like this one (RFC 4253, section 6.6; RFC 5656, section 3.1). */
-function keyOptions(publicKey: string): JsonObject {
-  const [algorithm = '', blob = ''] = publicKey.split(' ')
-  if (algorithm === 'ssh-rsa') {
-    const bytes = Buffer.from(blob, 'base64')
-    const exponent = 4 + bytes.readUInt32BE(0)
-    const modulus = exponent + 4 + bytes.readUInt32BE(exponent)
-    // A leading zero keeps it positive.
-    return { private_key_type: 'rsa', key_size: (bytes.readUInt32BE(modulus) - 1) * 8 }
-  }
-  const [, bits] = /^ecdsa-sha2-nistp(\d+)$/.exec(algorithm) ?? []
-  return bits === undefined ? {} : { private_key_type: 'ecdsa', elliptic_curve: `p${bits}` }
 }
 
 /** Without members that have their defaults. A secret is null, and stays. */

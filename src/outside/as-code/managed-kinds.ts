@@ -54,7 +54,8 @@ const managed: readonly (readonly [Name, Partial<ManagedKind>?])[] = [
   ['tcpEdge', { identitiesOf: byHostports }],
   ['httpsEdge', { identitiesOf: byHostports }],
   ['ipRestriction', { identitiesOf: byMember('type') }],
-  ['sshCertificateAuthority'],
+  // Weir chooses the size of a key, and what is not shown of it can be read from its public key.
+  ['sshCertificateAuthority', { filledIn: ['key_size', 'elliptic_curve'] }],
   ['sshHostCertificate', { filledIn: [...certificate.filledIn, 'principals'] }],
   ['sshUserCertificate', { filledIn: [...certificate.filledIn, 'critical_options', 'extensions'] }],
   ['sshCredential'],

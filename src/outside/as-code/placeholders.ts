@@ -11,11 +11,6 @@ const form = /\$(?:\$\{|\{(env|file):([^{}]+)\})/g
 /** Begins a text in place of one that is not there; no client can send it. */
 const missingMark = '\uE000'
 
-export interface Missing {
-  /** A sentence. */
-  readonly why: string
-}
-
 /** Why a text is not there; undefined if it is. */
 export const whyMissing = (value: unknown): string | undefined =>
   typeof value === 'string' && value.startsWith(missingMark) ? value.slice(missingMark.length) : undefined
@@ -51,7 +46,7 @@ function variable(name: string, env: NodeJS.ProcessEnv): string {
 }
 
 /** A text of the API as files have it. */
-export const escaped = (text: string): string => text.replaceAll('${', '$${')
+export const escaped = (text: string): string => text.replaceAll('${', () => '$${')
 
 /** All texts in a value that are missing, with their places. */
 export function* missingIn(value: unknown, place: string): Generator<{ place: string; why: string }> {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 
 /** `kind`: of the resource that is referred to. */
-export type Replace = (kind: string, text: string, path: string) => string
+type Replace = (kind: string, text: string, path: string) => string
 
 /** A copy of a body as it was written, so members may have wrong types: those stay as they are. */
 export function mapReferences(fields: Fields, body: JsonObject, replace: Replace, path: string): JsonObject {

@@ -5,7 +5,8 @@ import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import { insteadOf } from '../../ground/core/nearest.js'
 import { readYaml } from '../../ground/core/text/yaml.js'
-import { managedKinds } from './managed-kinds.js'
+import { kindTable } from '../../words/client/kind-table.js'
+import { leftOut, managedKinds } from './managed-kinds.js'
 import { replaced } from './placeholders.js'
 
 /** Enough for 10,000 edges with policies. */
@@ -14,6 +15,8 @@ const filesMax = 1_000
 
 /** Policy tests have two names, as for `weir test`. */
 const otherNames: Readonly<Record<string, string>> = { tests: 'policy_tests' }
+/** Sections that there could be, and why there are none. */
+const refused = new Map(Object.entries(leftOut).map(([name, why]) => [kindTable[name]!.listName, why]))
 const sections = [...managedKinds.map(({ section }) => section), ...Object.keys(otherNames)]
 
 export interface Place {
@@ -109,7 +112,10 @@ function* entriesIn(value: unknown): Generator<RawEntry> {
   if (!isObject(value)) return yield wrong('', 'The file must be a map of sections, such as "tcp_edges".')
   for (const [name, list] of Object.entries(value)) {
     if (!sections.includes(name)) {
-      yield wrong(name, `${shown(name)} is unknown: ${insteadOf(name, sections)}.`)
+      const why = refused.get(name)
+      const msg =
+        why === undefined ? `is unknown: ${insteadOf(name, sections)}` : `can't be described: each is ${why}`
+      yield wrong(name, `${shown(name)} ${msg}.`)
     } else if (!Array.isArray(list ?? [])) {
       yield wrong(name, `"${name}" must be a list.`)
     } else {

@@ -1,10 +1,10 @@
-/** The commands of `outside/as-code`. */
+/** `weir export`, `weir plan` and `weir apply`. */
 import type { Command } from 'commander'
 import type { Settings } from '../../management/process/settings.js'
-import type { ApplyOptions, PlanOptions } from '../as-code/as-code.js'
+import type { ApplyOptions, PlanOptions } from './as-code.js'
 
 export function addAsCodeCommands(program: Command, settings: () => Settings): void {
-  const load = () => import('../as-code/as-code.js')
+  const load = () => import('./as-code.js')
 
   program
     .command('export')

@@ -8,8 +8,8 @@ import {
   objectOf,
   orNull,
   ruled,
-  secretMark,
   type Static,
+  secretMark,
   type TSchema,
   Type,
 } from '../../ground/core/schema.js'

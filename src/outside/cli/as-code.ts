@@ -2,15 +2,15 @@
 import { writeFile } from 'node:fs/promises'
 import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
-import type { Settings } from '../../management/process/settings.js'
+import { environment, type Settings } from '../../management/process/settings.js'
 import type { Client } from '../../words/client/client.js'
-import { clientOf } from '../cli/tap.js'
-import { readAccount } from './account-state.js'
-import { Application } from './apply.js'
-import { Comparison, type Difference, type Plan } from './difference.js'
-import { exported } from './export.js'
-import { headline, type LastChanges, planReport } from './plan-report.js'
-import { SourceFiles } from './source-files.js'
+import { readAccount } from '../as-code/account-state.js'
+import { Application } from '../as-code/apply.js'
+import { Comparison, type Difference, type Plan } from '../as-code/difference.js'
+import { exported } from '../as-code/export.js'
+import { headline, type LastChanges, planReport } from '../as-code/plan-report.js'
+import { SourceFiles } from '../as-code/source-files.js'
+import { clientOf } from './tap.js'
 
 export interface PlanOptions {
   readonly prune?: true
@@ -78,7 +78,7 @@ async function planOf(
   paths: readonly string[],
   { prune = false }: { prune?: boolean },
 ): Promise<Plan> {
-  const files = SourceFiles.read(paths, process.env)
+  const files = SourceFiles.read(paths, environment())
   const account = await readAccount(client)
   const { plan, faults } = await new Comparison(client, files).plan(account, { prune })
   if (faults.length > 0) throw new StartFault(faults.join('\n'))

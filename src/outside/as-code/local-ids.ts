@@ -6,7 +6,7 @@ import { getOrMake } from '../../ground/core/maps.js'
 import { nearestNames } from '../../ground/core/nearest.js'
 import { titleOfKind } from './managed-kinds.js'
 
-export class Names {
+export class LocalIds {
   readonly #ids = new Map<string, Map<string, string>>()
   readonly #names = new Map<string, string>()
   readonly #provisional = new Set<string>()
