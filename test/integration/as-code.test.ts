@@ -209,6 +209,9 @@ t.test('files of every kind', async (t) => {
   const own = await weir(first!, ['plan', join(dir, 'export.yaml')])
   t.match(own, { code: 0 }, own.output)
 
+  const tested = await weir(first!, ['test', join(dir, 'export.yaml')])
+  t.match(tested, { code: 0, output: /2 passed, 0 failed/ }, tested.output)
+
   const env = variablesOf(text)
   const made = await weir(
     second!,

@@ -13,10 +13,10 @@ import { newId } from '../../ground/core/ids.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import type { Client } from '../../words/client/client.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
-import type { AnyResource } from '../../words/resource/kind/define.js'
-import { operationsOf } from './account-state.js'
-import { changesBody, type Difference, type Plan, sentBody } from './difference.js'
-import { managedKinds } from './managed-kinds.js'
+import type { AnyResource, Fields } from '../../words/resource/kind/define.js'
+import { moduleOf, type Operations, operationsOf } from './account-state.js'
+import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './difference.js'
+import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
 import { addressToBe } from './reserved-addresses.js'
@@ -63,7 +63,8 @@ export class Application {
         (each) => this.#create(each),
       )
     }
-    await this.#deleteAll(late.filter(({ action }) => action === 'delete' || action === 'replace').reverse())
+    const leftOver = late.filter(({ action }) => action === 'delete' || action === 'replace')
+    await this.#deleteAll(leftOver.toSorted((one, other) => orderOf(other) - orderOf(one)))
     for (const { kind, id, body } of plan.secrets) await operationsOf(this.#client, kind).update(id, body)
   }
 
@@ -112,11 +113,21 @@ export class Application {
 
   async #update(difference: Difference): Promise<void> {
     const { kind, id, fields } = difference
-    if (fields.length > 0) {
-      const body = changesBody(this.#withIds(difference.body), fields)
-      await operationsOf(this.#client, kind).update(id, withoutMissing(kind.resource, body))
-    }
+    const changed = fields.map(({ name }) => name)
+    await this.#change(operationsOf(this.#client, kind), kind.resource, id, difference.body, changed)
     await this.#writeParts(difference, id)
+  }
+
+  async #change(
+    operations: Operations,
+    { fields }: AnyResource,
+    id: string,
+    body: Body,
+    changed: readonly string[],
+  ): Promise<void> {
+    const values = changesBody(fields, this.#withIds(body), changed)
+    if (Object.keys(values).length > 0) await operations.update(id, withoutMissing(fields, values))
+    for (const name of changed) if (isRemoved(fields, body, name)) await moduleOf(operations, name).delete(id)
   }
 
   async #writeParts({ parts }: Difference, id: string): Promise<void> {
@@ -126,9 +137,9 @@ export class Application {
     const ofEdge = this.#client.httpsEdgeRoute.under(id)
     for (const routeId of routesRemoved) await ofEdge.delete(routeId)
     for (const route of routes) {
-      const body = this.#withIds(route.body)
-      if (!route.isNew) await ofEdge.update(route.id, body as never)
-      else this.#ids.set(route.id, (await ofEdge.create(sentBody(body) as never)).id)
+      if (!route.isNew)
+        await this.#change(ofEdge as unknown as Operations, routeKind, route.id, route.body, route.changed)
+      else this.#ids.set(route.id, (await ofEdge.create(sentBody(this.#withIds(route.body)) as never)).id)
     }
   }
 
@@ -152,6 +163,8 @@ export class Application {
   }
 }
 
+const orderOf = ({ kind }: Difference): number => managedKinds.indexOf(kind)
+
 /** What has to go first. */
 const isEarly = (difference: Difference): boolean => {
   const { action, kind } = difference
@@ -166,7 +179,7 @@ function* textsIn(value: unknown): Generator<string> {
 }
 
 /** Without secrets that can't be read: they stay as they are. */
-const withoutMissing = ({ fields }: AnyResource, body: JsonObject): JsonObject =>
+const withoutMissing = (fields: Fields, body: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [
       name,

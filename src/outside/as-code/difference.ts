@@ -40,7 +40,7 @@ export interface Difference {
 }
 
 export interface Plan {
-  /** In the order of kinds; deletions are last, in reverse. */
+  /** In the order of kinds; deletions are last. */
   readonly differences: readonly Difference[]
   /** Resources that no file describes, and that stay. */
   readonly others: readonly { readonly kind: ManagedKind; readonly live: Live; readonly name: string }[]
@@ -101,7 +101,7 @@ export class Comparison {
       }
     }
     const plan = {
-      differences: [...differences, ...deletions.reverse()],
+      differences: [...differences, ...deletions],
       others,
       unchanged,
       names: this.#names,
@@ -156,21 +156,28 @@ export class Comparison {
 
   async #changedFields(kind: ManagedKind, fields: Fields, body: Body, live: Live): Promise<FieldChange[]> {
     const changed = changesOf(kind, fields, body, live.body)
-    if (changed.length === 0 || this.#names.provisionalIn(body).length > 0) return changed
+    const isSure = changed.every(({ name }) => isRemoved(fields, body, name))
+    if (isSure || this.#names.provisionalIn(body).length > 0) return changed
     // Another spelling of the same is none: the API knows.
     const isMade = changed.some(({ name }) => fields[name]!.setBy === 'client-at-creation')
     const operations = operationsOf(this.#client, kind)
     try {
       const shownThen = isMade
         ? await operations.create(sentBody(body), { validateOnly: true })
-        : await operations.update(live.id, changesBody(body, changed), { validateOnly: true })
-      return changesOf(kind, fields, givenOf(fields, shownThen), live.body)
+        : await operations.update(live.id, changesBody(fields, body, namesOf(changed)), {
+            validateOnly: true,
+          })
+      const removed = changed.filter(({ name }) => isRemoved(fields, body, name))
+      const written = changesOf(kind, fields, givenOf(fields, shownThen), live.body)
+      return [...written, ...removed]
     } catch {
       // It says so when it is applied, or when it is checked for its own sake.
       return changed
     }
   }
 }
+
+const namesOf = (changed: readonly FieldChange[]): string[] => changed.map(({ name }) => name)
 
 function changesOf(kind: ManagedKind, fields: Fields, wanted: Body, present: Body): FieldChange[] {
   const [after, before] = [comparable(fields, wanted), comparable(fields, present)]
@@ -186,9 +193,15 @@ function changesOf(kind: ManagedKind, fields: Fields, wanted: Body, present: Bod
 const isEmpty = (value: unknown): boolean =>
   (value ?? null) === null || (isObject(value) && Object.keys(value).length === 0) || isEqual(value, [])
 
-/** The members that change; null clears one. */
-export const changesBody = (body: Body, changed: readonly FieldChange[]): JsonObject =>
-  Object.fromEntries(changed.map(({ name }) => [name, body[name] ?? null]))
+/** The members that change; null clears one. Modules are removed by themselves. */
+export const changesBody = (fields: Fields, body: Body, names: readonly string[]): JsonObject =>
+  Object.fromEntries(
+    names.filter((name) => !isRemoved(fields, body, name)).map((name) => [name, body[name] ?? null]),
+  )
+
+/** Is it a module that the resource is not to have? */
+export const isRemoved = (fields: Fields, body: Body, name: string): boolean =>
+  (fields[name] as Field).fields !== undefined && (body[name] ?? null) === null
 
 /** Without what is unset. */
 export const sentBody = (body: Body): JsonObject =>

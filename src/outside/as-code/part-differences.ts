@@ -25,6 +25,8 @@ export interface Part {
   readonly id: string
   readonly isNew: boolean
   readonly body: Body
+  /** Its members that differ, if it is a route that is there. */
+  readonly changed: readonly string[]
 }
 
 /** What is to be written; parts are undefined where they stay. */
@@ -73,8 +75,8 @@ export class PartDifferences {
       const name = body['list_id'] === null ? subject : this.#names.nameOf(subject)
       for (const each of [name, ruleName(policyId, name)]) this.#names.add(rule.kind, each, id)
       if (one === undefined) added += 1
-      else if (!isSame(ruleFields, body, one)) changed += 1
-      rules.push({ id, isNew: one === undefined, body })
+      else if (differingIn(ruleFields, body, one).length > 0) changed += 1
+      rules.push({ id, isNew: one === undefined, body, changed: [] })
     }
     return partsOf('rules', { rules }, { added, changed, removed: known.size })
   }
@@ -90,10 +92,11 @@ export class PartDifferences {
       known.delete(match)
       const id = one === undefined ? this.#names.provisional(route.idPrefix) : String(one['id'])
       this.#names.add(route.kind, `${edgeName}${match}`, id)
-      if (one !== undefined && isSame(routeFields, body, one)) continue
+      const differing = one === undefined ? [] : differingIn(routeFields, body, one)
+      if (one !== undefined && differing.length === 0) continue
       if (one === undefined) added += 1
       else changed += 1
-      routes.push({ id, isNew: one === undefined, body })
+      routes.push({ id, isNew: one === undefined, body, changed: differing })
     }
     const routesRemoved = [...known.values()].map((each) => String(each['id']))
     return partsOf('routes', { routes, routesRemoved }, { added, changed, removed: known.size })
@@ -125,8 +128,10 @@ function partsOf(name: string, parts: Omit<Parts, 'counts'>, counts: PartChange)
   return added + changed + removed === 0 ? { counts: {} } : { ...parts, counts: { [name]: counts } }
 }
 
-const isSame = (fields: Fields, body: Body, shownPart: JsonObject): boolean =>
-  isEqual(comparable(fields, body), comparable(fields, givenOf(fields, shownPart)))
+function differingIn(fields: Fields, body: Body, shownPart: JsonObject): string[] {
+  const [wanted, present] = [comparable(fields, body), comparable(fields, givenOf(fields, shownPart))]
+  return Object.keys(fields).filter((name) => !isEqual(wanted[name], present[name]))
+}
 
 const matchOf = ({ match_type, match }: Body): string =>
   `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`
