@@ -19,7 +19,7 @@ import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
-import { addressToBe } from './reserved-addresses.js'
+import { addressToBe } from './drawn-addresses.js'
 import { replaceSecrets } from './secret-members.js'
 
 /** Requests at a time: the API commits those of one account that wait together. */

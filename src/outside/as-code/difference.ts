@@ -1,6 +1,6 @@
 /**
- * Start here: the difference between what the files want and what the account has, kind by kind: an entry may refer to those of earlier
- * kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
+ * Start here: the difference between what the files want and what the account has, kind by kind: an entry may refer to those
+ * of earlier kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
  */
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import type { Client } from '../../words/client/client.js'
@@ -13,7 +13,7 @@ import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
 import { PartDifferences, type Parts } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
-import { addressToBe, withAddresses } from './reserved-addresses.js'
+import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { secretsIn } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import { type Wanted, wantedOf } from './wanted.js'

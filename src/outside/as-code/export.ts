@@ -9,7 +9,7 @@ import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds, route, rule } from './managed-kinds.js'
 import { escaped } from './placeholders.js'
 import { mapExpectation, mapReferences } from './references.js'
-import { namedAddresses } from './reserved-addresses.js'
+import { namedAddresses } from './drawn-addresses.js'
 import { replaceSecrets } from './secret-members.js'
 
 export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): string {

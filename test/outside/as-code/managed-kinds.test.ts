@@ -1,6 +1,6 @@
 /** Files can describe every kind that the API serves, in an order in which each is made after those that it names. */
 import t from 'tap'
-import { undecidingSections } from '../../../src/judging/evaluate/portable/configuration.js'
+import { undecidingSections } from '../../../src/judging/evaluate/portable/policy-file.js'
 import { leftOut, managedKinds } from '../../../src/outside/as-code/managed-kinds.js'
 import { kindTable } from '../../../src/words/client/kind-table.js'
 import type { Fields } from '../../../src/words/resource/kind/define.js'

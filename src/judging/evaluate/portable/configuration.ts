@@ -211,35 +211,8 @@ const configurationMembers = {
   ),
 }
 
-/** Sections of a whole account in a file (`weir export`) that no decision depends on. */
-export const undecidingSections = [
-  'backends',
-  'certificate_authorities',
-  'tls_certificates',
-  'reserved_domains',
-  'reserved_addrs',
-  'ssh_certificate_authorities',
-  'ssh_host_certificates',
-  'ssh_user_certificates',
-  'ssh_credentials',
-  'credentials',
-  'bouncers',
-  'event_destinations',
-  'event_subscriptions',
-  'keys',
-] as const
-
 /** As the answer of a list is shown; tests, under either name, are read elsewhere. */
-const otherMembers = {
-  uri: ignored,
-  next_page_uri: ignored,
-  tests: ignored,
-  policy_tests: ignored,
-  ...(Object.fromEntries(undecidingSections.map((name) => [name, ignored])) as Record<
-    (typeof undecidingSections)[number],
-    typeof ignored
-  >),
-}
+const otherMembers = { uri: ignored, next_page_uri: ignored, tests: ignored, policy_tests: ignored }
 
 /** Other members are not allowed. */
 export const readMembers = objectOf({ ...configurationMembers, ...otherMembers })

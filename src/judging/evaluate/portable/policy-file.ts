@@ -82,6 +82,24 @@ const test: Read<FileTest> = (value, place, faults) => {
 
 const readTests = optional(listOf(test, policyTestsPerAccountMax), [])
 
+/** Sections of a whole account in a file (`weir export`) that no decision depends on. */
+export const undecidingSections = [
+  'backends',
+  'certificate_authorities',
+  'tls_certificates',
+  'reserved_domains',
+  'reserved_addrs',
+  'ssh_certificate_authorities',
+  'ssh_host_certificates',
+  'ssh_user_certificates',
+  'ssh_credentials',
+  'credentials',
+  'bouncers',
+  'event_destinations',
+  'event_subscriptions',
+  'keys',
+] as const
+
 /** Reads a file; every fault has its line and column. */
 export function readPolicyFile(source: string): PolicyFileResult {
   const read = readYaml(source, 'The file', policyFileBytesMax)
@@ -90,7 +108,7 @@ export function readPolicyFile(source: string): PolicyFileResult {
   const faults = new EntryFaults()
   let configuration: Configuration | undefined
   try {
-    configuration = readConfiguration(value)
+    configuration = readConfiguration(isObject(value) ? decidingIn(value) : value)
   } catch (error) {
     if (!(error instanceof WeirError)) throw error
     for (const fault of faultsOf(error)) faults.add(fault.place, fault.error)
@@ -105,3 +123,8 @@ export function readPolicyFile(source: string): PolicyFileResult {
     faults: faultsOf(error).map(({ place, error: { message } }) => read.faultAt(place, message)),
   }
 }
+
+const decidingIn = (file: object): object =>
+  Object.fromEntries(
+    Object.entries(file).filter(([name]) => !(undecidingSections as readonly string[]).includes(name)),
+  )
