@@ -1,6 +1,7 @@
 /** An account in files: exported, made again in an empty deployment, changed, and left alone when nothing differs. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import {
   exampleCertificate,
@@ -225,4 +226,47 @@ t.test('files of every kind', async (t) => {
   t.equal(copy.output.trim(), text.trim(), 'the copy is described by the same text')
 
   await t.test('what was changed by hand', (t) => changedByHand(t, first!, join(dir, 'export.yaml'), env))
+})
+
+t.test('a run that is killed is finished by the next', async (t) => {
+  const dir = tempDir(t)
+  const here = await startWeir(tempDir(t))
+  t.teardown(() => here.stop())
+  const file = join(dir, 'many.json')
+  const numbers = Array.from({ length: 60 }, (_, n) => n)
+  const rules = [{ cidr: '203.0.113.0/24', action: 'allow' }]
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ip_policies: numbers.map((n) => ({ id: `policy-${n}`, description: `policy ${n % 50}`, rules })),
+      tcp_edges: numbers.map((n) => ({
+        hostports: [`host-${n}.example.com:22`],
+        ip_restriction: { ip_policy_ids: [`policy-${n}`] },
+      })),
+    }),
+  )
+  const env = { WEIR_API_URL: here.url, WEIR_API_KEY: here.token }
+  let kills = 0
+  for (const lines of [1, 10, 25, 40, 55, 70]) {
+    const running = run('programs/main.js', ['apply', file], env)
+    const said = (): number =>
+      running
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('+')).length
+    // Each run does what is left, so it may end before.
+    const ended = running.ended.then(() => true)
+    let made = 0
+    for await (const _ of here.api.tcpEdge.list()) made += 1
+    for await (const _ of here.api.ipPolicy.list()) made += 1
+    while (made + said() < lines && !(await Promise.race([ended, sleep(2).then(() => false)])));
+    await running.kill()
+    if ((await running.ended).signal === 'SIGKILL') kills += 1
+  }
+  t.ok(kills >= 3, `${kills} runs were killed under way`)
+  const last = await weir(here, ['apply', file])
+  t.equal(last.code, 0, last.output)
+  const plan = await weir(here, ['plan', file, '--prune'])
+  t.match(plan, { code: 0, output: /120 as the files say/ }, plan.output)
+  t.notMatch(plan.output, /left as they are: [^.]*(ip_policies|tcp_edges)/, 'nothing is there twice')
 })
