@@ -9,17 +9,18 @@
 import { appendFileSync } from 'node:fs'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
-import { newId } from '../../ground/core/ids.js'
+import { hash128 } from '../../ground/core/ids.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import type { Client } from '../../words/client/client.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
 import type { AnyResource, Fields } from '../../words/resource/kind/define.js'
 import { moduleOf, type Operations, operationsOf } from './account-state.js'
 import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './difference.js'
+import { addressToBe } from './drawn-addresses.js'
+import { comparable } from './given.js'
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
-import { addressToBe } from './drawn-addresses.js'
 import { replaceSecrets } from './secret-members.js'
 
 /** Requests at a time: the API commits those of one account that wait together. */
@@ -43,6 +44,9 @@ export class Application {
   /** By the provisional ones. */
   readonly #ids = new Map<string, string>()
 
+  /** The version of the last deletion: see `#requestOf`. */
+  #epoch = 0
+
   constructor(client: Client, options: ApplyOptions) {
     this.#client = client
     this.#options = options
@@ -54,6 +58,10 @@ export class Application {
     this.#checkAhead(differences)
     const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
     await this.#deleteAll(early)
+    for await (const { version } of this.#client.changes({ filter: "verb == 'delete'", limit: 1 })) {
+      this.#epoch = version
+      break
+    }
     for (const kind of managedKinds) {
       const ofKind = differences.filter((each) => each.kind === kind && each.action !== 'delete')
       const isUpdate = (each: Difference): boolean => each.action === 'update' && !isTest(each)
@@ -99,7 +107,9 @@ export class Application {
   async #create(difference: Difference): Promise<void> {
     const { kind, id, name } = difference
     const body = sentBody(this.#withIds(difference.body))
-    const answer = await operationsOf(this.#client, kind).create(body, { idempotencyKey: newId('apply_') })
+    const answer = await operationsOf(this.#client, kind).create(body, {
+      idempotencyKey: this.#requestOf(difference),
+    })
     this.#ids.set(id, String(answer['id']))
     if (kind.name === 'reservedAddr') this.#ids.set(addressToBe(id), String(answer['addr']))
     const { token } = answer
@@ -109,6 +119,15 @@ export class Application {
       appendFileSync(tokens, `${line}\n`, { mode: 0o600 })
     }
     await this.#writeParts(difference, String(answer['id']))
+  }
+
+  /**
+   * Names the request that makes something. A run that was killed may have a request under way that is carried out after the
+   * next run has read the account: it is the same request then. Not after a deletion: what was made is to be made again.
+   */
+  #requestOf({ kind, name, body }: Difference): string {
+    const said = comparable(kind.resource.fields, this.#withIds(body))
+    return `apply_${hash128(JSON.stringify([this.#epoch, kind.section, name, said]))}`
   }
 
   async #update(difference: Difference): Promise<void> {
