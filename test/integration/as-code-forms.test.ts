@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../src/ground/core/json-object.js'
+import { compileCheck } from '../../src/ground/core/schema-check.js'
 import { readAccount } from '../../src/outside/as-code/account-state.js'
 import { Application } from '../../src/outside/as-code/apply.js'
 import { Comparison, type Plan } from '../../src/outside/as-code/difference.js'
 import { exported } from '../../src/outside/as-code/export.js'
+import { fileSchema } from '../../src/outside/as-code/file-schema.js'
 import { managedKinds } from '../../src/outside/as-code/managed-kinds.js'
 import { SourceFiles } from '../../src/outside/as-code/source-files.js'
 import type { Client } from '../../src/words/client/client.js'
@@ -200,6 +202,26 @@ const inWords = ({ differences }: Plan): string[] =>
     ({ action, kind, name, fields, parts }) =>
       `${action} ${kind.section} ${name} ${JSON.stringify([fields, parts.counts])}`,
   )
+
+t.test('the JSON Schema of the files', async (t) => {
+  const complaint = compileCheck(fileSchema() as never)
+  await fc.assert(
+    fc.asyncProperty(account, async (written) => {
+      const said = complaint(written, 'file')
+      if (said !== undefined) throw new Error(said)
+    }),
+    { examples: [[all((form) => form.optional)], [all(() => ({}))]] },
+  )
+  for (const [wrong, says] of [
+    [{ tcp_edge: [] }, /tcp_edges/],
+    [{ tcp_edges: [{ hostport: [] }] }, /hostport/],
+    [{ ip_policies: [{ rules: [{ cidr: 7, action: 'allow' }] }] }, /cidr/],
+    [{ ip_policies: [{ rules: [{ cidr: '192.0.2.0/24', action: 'permit' }] }] }, /action/],
+    [{ event_destinations: [{ description: 'without a target' }] }, /target/],
+    [{ tcp_edges: [{ ip_restriction: { enabled: true } }] }, /ip_restriction/],
+  ] as const)
+    t.match(complaint(wrong, ''), says)
+})
 
 t.test('every form of every kind', async (t) => {
   t.same(Object.keys(forms).toSorted(), managedKinds.map(({ section }) => section).toSorted())

@@ -1,7 +1,7 @@
 /** `weir export`, `weir plan` and `weir apply`. */
 import type { Command } from 'commander'
 import type { Settings } from '../../management/process/settings.js'
-import type { ApplyOptions, PlanOptions } from './as-code.js'
+import type { ApplyOptions, ExportOptions, PlanOptions } from './as-code.js'
 
 export function addAsCodeCommands(program: Command, settings: () => Settings): void {
   const load = () => import('./as-code.js')
@@ -10,7 +10,8 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
     .command('export')
     .description('the configuration of an account as YAML, for weir plan and weir apply')
     .option('--output <file>', 'write it there instead of to standard output')
-    .action(async (options: { output?: string }) => (await load()).exportAccount(settings(), options))
+    .option('--schema', 'the JSON Schema of such files instead, for editors')
+    .action(async (options: ExportOptions) => (await load()).exportAccount(settings(), options))
 
   program
     .command('plan')

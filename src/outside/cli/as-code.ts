@@ -8,6 +8,7 @@ import { readAccount } from '../as-code/account-state.js'
 import { Application } from '../as-code/apply.js'
 import { Comparison, type Difference, type Plan } from '../as-code/difference.js'
 import { exported } from '../as-code/export.js'
+import { fileSchema } from '../as-code/file-schema.js'
 import { headline, type LastChanges, planReport } from '../as-code/plan-report.js'
 import { SourceFiles } from '../as-code/source-files.js'
 import { clientOf } from './tap.js'
@@ -26,8 +27,15 @@ const differs = 2
 
 const print = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
 
-export async function exportAccount(settings: Settings, { output }: { output?: string }): Promise<void> {
-  const text = exported(await readAccount(clientOf(settings)))
+export interface ExportOptions {
+  readonly output?: string
+  readonly schema?: true
+}
+
+export async function exportAccount(settings: Settings, { output, schema }: ExportOptions): Promise<void> {
+  const text = schema
+    ? `${JSON.stringify(fileSchema(), undefined, 2)}\n`
+    : exported(await readAccount(clientOf(settings)))
   if (output === undefined) process.stdout.write(text)
   else await writeFile(output, text)
 }
