@@ -9,6 +9,7 @@ export function addConsoleCommand(program: Command, settings: () => Settings): v
     .description(
       'a link that signs in to the web console once, within five minutes, in a browser on this machine',
     )
+    .summary('a link that signs in to the web console once')
     .option('--account <id>', 'the account, ac_… (default: the oldest)')
     .option('--json', 'link, account, key and expiry as JSON')
     .action(async ({ json, account }: { json?: true; account?: string }) => {

@@ -16,6 +16,7 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
   program
     .command('ddl')
     .description('tables for events in ClickHouse, Athena, BigQuery or DuckDB; JSON Schemas of events')
+    .summary('tables for events in the words of a database')
     .option('--dialect <dialect>', `${dialects.join(', ')}; bigquery: a schema for the command bq`)
     .option(
       '--kind <kind>',

@@ -58,14 +58,10 @@ const reportOne = (what: string, id: string, { json }: ChangeOptions): void =>
   report(json ? JSON.stringify({ done: 1, refused: 0, refusals: [] }) : `${id} was ${what}.`)
 
 export function addDeadCommands(program: Command, settings: () => Settings, ask: AskOwner): void {
-  const dead = program
-    .command('dead')
-    .description(
-      'dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY, or --all',
-    )
+  const dead = program.command('dead').description('dead letters: records and events that were set aside')
   const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
     if (all) return (await import('./operator-http.js')).operatorDeadLetters(ask)
-    const { clientOf: open } = await import('./tap.js')
+    const { clientOf: open } = await import('./connection/api-client.js')
     return open(settings()).deadLetters
   }
 

@@ -19,7 +19,7 @@ import { stopSignal } from '../../management/process/child.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { Client } from '../../words/client/client.js'
 import { trafficEvents } from '../../words/event/catalog.js'
-import { clientOf } from './tap.js'
+import { clientOf } from './connection/api-client.js'
 
 export interface ListenOptions {
   readonly port: string

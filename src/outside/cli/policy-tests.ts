@@ -9,8 +9,8 @@ import { policyFileBytesMax, readPolicyFile } from '../../judging/evaluate/porta
 import { runPolicyFile } from '../../judging/evaluate/portable/policy-file-run.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { PolicyTestRuns } from '../../words/shape/policy-test-run.js'
+import { clientOf } from './connection/api-client.js'
 import { junitOf } from './junit.js'
-import { clientOf } from './tap.js'
 import { explanationLines } from './why-report.js'
 
 export interface PolicyTestOptions {

@@ -9,10 +9,10 @@ import type { Settings } from '../../management/process/settings.js'
 import type { Client, TryOptions } from '../../words/client/client.js'
 import { timeSentences } from '../../words/shape/trial/time-sentences.js'
 import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../../words/shape/trial.js'
+import { clientOf } from './connection/api-client.js'
 import { rowTimeOf } from './decisions.js'
-import { clientOf } from './tap.js'
 
-interface TryCommand {
+export interface TryCommand {
   readonly file: string
   readonly since: string
   readonly time?: string

@@ -14,7 +14,7 @@ import type {
 } from '../../words/shape/decisions/decision.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../../words/shape/traced-record.js'
-import { clientOf } from './tap.js'
+import { clientOf } from './connection/api-client.js'
 
 export interface WhyOptions {
   readonly client?: string

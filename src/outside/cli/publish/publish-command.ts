@@ -7,6 +7,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
   program
     .command('publish')
     .description("lines of a proxy's log become records; NATS_URL, or the service on this data directory")
+    .summary("lines of a proxy's log become records")
     .requiredOption('--format <format>', 'what the lines look like, such as nginx; list: shows all')
     .option('--file <file>', 'follow this file, across rotations, instead of standard input')
     .option('--position <file>', 'where to keep how far --file was read; default: in the data directory')
