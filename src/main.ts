@@ -17,6 +17,7 @@ import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
 import { addDestinationCommands } from './outside/cli/destination-commands.js'
+import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
 import { addNatsConfigCommand } from './outside/cli/nats-config-command.js'
@@ -40,6 +41,7 @@ const program = new Command('weir')
   .configureHelp(helpForm)
   .configureOutput(helpWidths)
   .showHelpAfterError()
+  .exitOverride((error) => process.exit(exitCodeOfParsing(error.exitCode)))
 
 const configFile = (): string | undefined => program.opts<{ config?: string }>().config
 
@@ -202,5 +204,5 @@ addGuide(program)
 
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`${sentenceForTerminal(errorText(error))}\n`)
-  process.exit(1)
+  process.exit(exitCodeOf(error))
 })

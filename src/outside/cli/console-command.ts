@@ -1,6 +1,6 @@
 /** `weir console`: a link that signs in to the web console. */
 import type { Command } from 'commander'
-import { readRuntime, sendAdminCommand } from '../../management/process/running-service.js'
+import { NoAnswer, readRuntime, sendAdminCommand } from '../../management/process/running-service.js'
 import type { Settings } from '../../management/process/settings.js'
 
 export function addConsoleCommand(program: Command, settings: () => Settings): void {
@@ -15,7 +15,7 @@ export function addConsoleCommand(program: Command, settings: () => Settings): v
     .action(async ({ json, account }: { json?: true; account?: string }) => {
       const running = readRuntime(settings().data.dir)
       if (running === undefined)
-        throw new Error('No Weir runs on this data directory: start it. It prints such a link, too.')
+        throw new NoAnswer('No Weir runs on this data directory: start it. It prints such a link, too.')
       const command = {
         command: 'console',
         ...(account === undefined ? {} : { account }),

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { insteadOf } from '../../ground/core/nearest.js'
 import { type Dialect, ddlOf, dialects, type EventTable, eventTables } from '../../words/event/event-ddl.js'
 import type { EventSchema } from '../../words/event/event-schemas.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 interface DdlOptions {
   readonly dialect: string
@@ -28,7 +29,7 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
     .option('--own', 'the tables of Weir itself in ClickHouse instead, with the settings that are in force')
     .action(async ({ own, dialect, ...rest }: Partial<DdlOptions> & { readonly own?: true }) => {
       if (own) return void process.stdout.write(ownText(await ownTables(), { ...rest, dialect }))
-      if (dialect === undefined) throw new Error(`--dialect is missing: ${dialects.join(', ')}.`)
+      if (dialect === undefined) throw new UsageFault(`--dialect is missing: ${dialects.join(', ')}.`)
       const { eventSchemas } = await import('../../words/event/event-schemas.js')
       process.stdout.write(ddlText(eventSchemas(), { ...rest, dialect }))
     })
@@ -38,7 +39,7 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
 export function ownText(statements: readonly string[], others: object): string {
   const [other] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (other !== undefined)
-    throw new Error(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
+    throw new UsageFault(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
   return statements.map((statement) => `${statement};\n`).join('\n')
 }
 
@@ -49,13 +50,13 @@ export function ddlText(schemas: readonly EventSchema[], options: DdlOptions): s
   const { kind, table, json } = options
   const dialect = dialects.find((each) => each === options.dialect)
   if (dialect === undefined)
-    throw new Error(
+    throw new UsageFault(
       `There is no dialect ${JSON.stringify(options.dialect)}: ${insteadOf(options.dialect, dialects)}.`,
     )
   if (table !== undefined && dialect === 'json-schema')
-    throw new Error('--table: a JSON Schema is of one kind of event; leave it out.')
+    throw new UsageFault('--table: a JSON Schema is of one kind of event; leave it out.')
   if (table !== undefined && !tableName.test(table))
-    throw new Error(
+    throw new UsageFault(
       `--table is ${JSON.stringify(table)}: letters, digits and _ are allowed, such as events or database.events.`,
     )
   const tables = eventTables(kind === undefined ? schemas : kind.map((name) => named(schemas, name)), table)
@@ -84,5 +85,5 @@ function named(schemas: readonly EventSchema[], name: string): EventSchema {
     name,
     schemas.map(({ kind }) => kind),
   )
-  throw new Error(`There is no kind of event ${JSON.stringify(name)}: ${advice}.`)
+  throw new UsageFault(`There is no kind of event ${JSON.stringify(name)}: ${advice}.`)
 }

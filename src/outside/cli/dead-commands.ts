@@ -13,6 +13,7 @@ import type {
   DeadLetterTotals,
 } from '../../words/client/dead-letters.js'
 import type { DeadLetterGroups, WholeDeadLetter } from '../../words/shape/dead-letter.js'
+import { UsageFault } from './guide/exit-codes.js'
 import type { AskOwner } from './operator-http.js'
 
 interface SelectionOptions {
@@ -132,13 +133,13 @@ export function selectionFor(id: string | undefined, options: ChangeOptions): De
   const selection = selectionOf(options)
   const names = Object.keys(selection)
   if (file !== undefined && id === undefined)
-    throw new StartFault('--file corrects one record: give the id of its dead letter.')
+    throw new UsageFault('--file corrects one record: give the id of its dead letter.')
   if (id !== undefined && (own || names.length > 0))
-    throw new StartFault('Give an id, or options that select, not both.')
+    throw new UsageFault('Give an id, or options that select, not both.')
   if (own && (all || names.length > 0))
-    throw new StartFault('--own selects all letters of the account: leave out other options.')
+    throw new UsageFault('--own selects all letters of the account: leave out other options.')
   if (id === undefined && !own && !all && names.length === 0)
-    throw new StartFault(
+    throw new UsageFault(
       'Give an id, options that select, --own (all letters of the account) or --all (those of all accounts).',
     )
   return selection

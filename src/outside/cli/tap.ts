@@ -1,6 +1,5 @@
 /** `weir tap`: decisions, deliveries, or dead letters, as they happen, a line each, until it is interrupted. */
 
-import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import { stopSignal } from '../../management/process/child.js'
 import type { Settings } from '../../management/process/settings.js'
@@ -8,6 +7,7 @@ import type { WatchRate } from '../../words/client/client.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { LiveDeadLetter, LiveDelivery } from '../../words/shape/live.js'
 import { clientOf } from './connection/api-client.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 export interface TapOptions {
   readonly filter?: string
@@ -25,9 +25,9 @@ export async function tap(
   { filter, edge, destination, dead, json }: TapOptions,
 ): Promise<void> {
   if (edge !== undefined && destination !== undefined)
-    throw new StartFault('--edge selects decisions, and --destination deliveries: give one of them.')
+    throw new UsageFault('--edge selects decisions, and --destination deliveries: give one of them.')
   if (dead && (edge ?? destination) !== undefined)
-    throw new StartFault('--dead shows dead letters: leave out --edge and --destination.')
+    throw new UsageFault('--dead shows dead letters: leave out --edge and --destination.')
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())

@@ -1,10 +1,10 @@
 /** The client of the API that commands use, with the key of the settings. */
-import { StartFault } from '../../../ground/core/errors.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import { sentenceForTerminal } from '../../../ground/core/text/times.js'
-import { readRuntime } from '../../../management/process/running-service.js'
+import { NoAnswer, readRuntime } from '../../../management/process/running-service.js'
 import type { Settings } from '../../../management/process/settings.js'
 import { type Client, openClient } from '../../../words/client/client.js'
+import { UsageFault } from '../guide/exit-codes.js'
 
 /**
  * A client with the key of the settings. It uses the service that the settings name, or the one that runs on the data
@@ -13,8 +13,8 @@ import { type Client, openClient } from '../../../words/client/client.js'
 export function clientOf({ client: { url, key }, data }: Settings): Client {
   const found = url ?? readRuntime(data.dir)?.apiUrl
   if (found === undefined)
-    throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
-  if (key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
+    throw new NoAnswer(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
+  if (key === undefined) throw new UsageFault('Set WEIR_API_KEY to the token of an API key.')
   return openClient({ url: found, token: key, warned: warnOnce(), fetch: fetchOrSay })
 }
 
@@ -23,11 +23,13 @@ async function fetchOrSay(...[url, init]: Parameters<typeof fetch>): Promise<Res
   try {
     return await fetch(url, init)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
     const { origin } = new URL(String(url))
+    if ((error as Error).name === 'TimeoutError')
+      throw new NoAnswer(`${origin} has not answered in time.`, { cause: error })
+    if (!(error instanceof TypeError)) throw error
     const { cause } = error as { readonly cause?: Error & { readonly code?: string } }
     const why = cause?.code ?? cause?.message ?? error.message
-    throw new StartFault(
+    throw new NoAnswer(
       `${origin} does not answer (${why}): start Weir there (npm start, or weir serve), or set WEIR_API_URL to where it runs.`,
       { cause: error },
     )
