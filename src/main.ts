@@ -20,6 +20,7 @@ import { addDestinationCommands } from './outside/cli/destination-commands.js'
 import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
+import { addLoginCommands } from './outside/cli/login-commands.js'
 import { addNatsConfigCommand } from './outside/cli/nats-config-command.js'
 import { addPolicyTestCommand } from './outside/cli/policy-test-command.js'
 import { addPublishCommand } from './outside/cli/publish/publish-command.js'
@@ -38,6 +39,7 @@ const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
   .version(version, '--version', 'print the version')
   .option('--config <file>', 'a file of settings; the environment overrides it')
+  .option('--profile <name>', 'the address and key that weir login kept under this name')
   .configureHelp(helpForm)
   .configureOutput(helpWidths)
   .showHelpAfterError()
@@ -57,7 +59,8 @@ const thisProgram: Program = {
 function settings(): Settings {
   const { settings: loaded, warnings } = loadSettings({ file: configFile() })
   for (const warning of warnings) process.stderr.write(`weir: ${warning}\n`)
-  return loaded
+  const { profile = loaded.client.profile } = program.opts<{ profile?: string }>()
+  return { ...loaded, client: { ...loaded.client, profile } }
 }
 
 /**
@@ -199,6 +202,7 @@ addReplayCommand(program, settings)
 addStoreCommand(program, administer)
 
 program.commandsGroup('This command line:')
+addLoginCommands(program, settings)
 program.helpCommand(true)
 addGuide(program)
 

@@ -17,7 +17,7 @@ const withoutData: Readonly<Record<string, readonly string[]>> = {
     'trial',
   ],
   'a show for people': ['demo'],
-  'it says that it is done': ['store adopt'],
+  'it says that it is done': ['store adopt', 'login', 'logout'],
   'the server reads it': ['nats-config'],
 }
 

@@ -46,7 +46,11 @@ t.test('exit codes', async (t) => {
     ['no service for a link', 3, 'console', {}, /No Weir runs on this data directory/],
   ]
   for (const [name, code, words, env, says] of cases) {
-    const running = run('programs/main.js', words.split(' '), { WEIR_DATA_DIR: dir, ...env })
+    const running = run('programs/main.js', words.split(' '), {
+      WEIR_DATA_DIR: dir,
+      XDG_CONFIG_HOME: dir,
+      ...env,
+    })
     t.strictSame(await running.ended, { code, signal: null }, name)
     t.match(running.output(), says, name)
     t.ok(exitMeanings[code] !== undefined, `${code} is documented`)

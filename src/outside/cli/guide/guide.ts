@@ -124,4 +124,7 @@ export const guide: Readonly<Record<string, Guidance>> = {
   }),
   store: example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
   'store adopt': example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
+
+  login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
+  logout: example('logout --profile work', 'cli.md#log-in'),
 }

@@ -49,7 +49,7 @@ export function pathOf(command: Command): string {
 }
 
 const overview = [
-  `${keyed.join(', ')} use the API with a key: WEIR_API_KEY has it.`,
+  `${keyed.join(', ')} use the API with a key: weir login keeps one, or WEIR_API_KEY has it.`,
   `${operated.join(', ')} need no key, but the data directory (WEIR_DATA_DIR).`,
   'weir help <command> shows the options, an example and the documents of one. docs/cli.md has all exit codes.',
 ]
@@ -63,7 +63,7 @@ function guidanceText(command: Command, { example, page, found, differs, access 
   const [root = ''] = pathOf(command).split(' ')
   const key = access ?? (keyed.includes(root) ? 'It needs an API key' : undefined)
   const lines = [
-    key && `${key}: WEIR_API_KEY has it.`,
+    key && `${key}: see weir help login.`,
     operated.includes(root) ? 'It needs the data directory (WEIR_DATA_DIR), but no key.' : undefined,
     found && `Exit code 1: ${found}.`,
     differs && `Exit code 2: ${differs}; or it was called wrongly.`,
