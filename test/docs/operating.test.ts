@@ -68,6 +68,8 @@ weir() {
   case "$1" in
     tap | top) timeout --preserve-status -s INT 5 node "$PROGRAM" "$@" || [ $? = 130 ] ;;
     login) printf '%s' "$WEIR_API_KEY" | node "$PROGRAM" "$@" ;;
+    # It says whether all is well, which depends on what ran before.
+    status) node "$PROGRAM" "$@" || [ $? = 1 ] ;;
     *) node "$PROGRAM" "$@" ;;
   esac
 }

@@ -11,10 +11,10 @@ type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
 /** In the order of the codes. */
 export const exitMeanings: readonly string[] = [
-  'It is done, and nothing was found that needs a hand.',
-  'Something was found, as the table below says, or what was asked for was refused. A role: it could not start or go on.',
-  'It was called wrongly: an unknown command or option, a value that is not allowed, or no API key. Nothing was done.',
-  'No answer: no service runs there, it does not answer, or it failed (a status from 500 on).',
+  'done, and nothing was found that needs a hand',
+  'something was found, or what was asked for was refused',
+  'called wrongly: nothing was done',
+  'no answer: no service runs there, or it failed',
 ]
 
 /** How a command ends that was left by this error. */

@@ -20,7 +20,7 @@ export interface Guidance {
 
 /** Commands that use the API with a key, with those below them. */
 export const keyed = [
-  ...['tap', 'top', 'decisions', 'record', 'why', 'rules', 'lint'],
+  ...['status', 'tap', 'top', 'decisions', 'record', 'why', 'rules', 'lint'],
   ...['try', 'destination', 'dead', 'replay'],
 ]
 
@@ -48,6 +48,9 @@ export const guide: Readonly<Record<string, Guidance>> = {
   }),
   'nats-config': example('nats-config > weir.conf', 'ingress.md#nats-users-and-rights'),
 
+  status: example('status', 'api.md#is-all-well', {
+    found: 'something needs a hand, or is not known',
+  }),
   tap: example('tap --filter "decision != \'allow\'"', 'api.md#decisions-as-they-happen'),
   top: example('top', 'api.md#decisions-as-they-happen'),
   decisions: example('decisions --client 203.0.113.9 --since 7d', 'api.md#what-was-decided'),

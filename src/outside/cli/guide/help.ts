@@ -1,5 +1,6 @@
 /** How the help of commands looks: at most 80 columns, and behind what commander writes, what the guide says. */
 import type { Command, HelpConfiguration } from 'commander'
+import { exitMeanings } from './exit-codes.js'
 import { type Guidance, guide, keyed, operated } from './guide.js'
 
 const columnsMax = 80
@@ -14,6 +15,7 @@ export const helpWidths = {
 
 /** A list of commands has their names and arguments alone: options are in the help of each. */
 export const helpForm: HelpConfiguration = {
+  showGlobalOptions: true,
   subcommandTerm: (command) =>
     [command.name(), ...(command.parent?.parent ? command.registeredArguments.map(argumentText) : [])].join(
       ' ',
@@ -51,7 +53,8 @@ export function pathOf(command: Command): string {
 const overview = [
   `${keyed.join(', ')} use the API with a key: weir login keeps one, or WEIR_API_KEY has it.`,
   `${operated.join(', ')} need no key, but the data directory (WEIR_DATA_DIR).`,
-  'weir help <command> shows the options, an example and the documents of one. docs/cli.md has all exit codes.',
+  'weir help <command> shows the options, an example and the documents of one.',
+  `Exit codes: ${exitMeanings.map((meaning, code) => `${code} ${meaning}`).join('; ')}.`,
 ]
 
 function wrapped(command: Command, sentences: readonly string[]): string {
