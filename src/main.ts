@@ -12,6 +12,8 @@ import { type ChildRole, secretsOf } from './management/process/role-secrets.js'
 import { type AdminCommand, readRuntime, sendAdminCommand } from './management/process/running-service.js'
 import { loadSettings, type Settings } from './management/process/settings.js'
 import { addAccountCommands } from './outside/cli/account-commands.js'
+import { addCompletionCommand } from './outside/cli/completion/completion-command.js'
+import { addLoginCommands } from './outside/cli/connection/login-commands.js'
 import { addConsoleCommand } from './outside/cli/console-command.js'
 import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
@@ -20,9 +22,8 @@ import { addDestinationCommands } from './outside/cli/destination-commands.js'
 import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
-import { addLoginCommands } from './outside/cli/login-commands.js'
 import { addNatsConfigCommand } from './outside/cli/nats-config-command.js'
-import { addPolicyTestCommand } from './outside/cli/policy-test-command.js'
+import { addPolicyTestCommand } from './outside/cli/policy-tests/policy-test-command.js'
 import { addPublishCommand } from './outside/cli/publish/publish-command.js'
 import { addRecordCommands } from './outside/cli/record-commands.js'
 import { addReplayCommand } from './outside/cli/replay-command.js'
@@ -203,6 +204,7 @@ addStoreCommand(program, administer)
 
 program.commandsGroup('This command line:')
 addLoginCommands(program, settings)
+addCompletionCommand(program)
 program.helpCommand(true)
 addGuide(program)
 

@@ -129,5 +129,9 @@ export const guide: Readonly<Record<string, Guidance>> = {
   'store adopt': example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
 
   login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
+  completion: example(
+    'completion bash > ~/.local/share/bash-completion/completions/weir',
+    'cli.md#completion',
+  ),
   logout: example('logout --profile work', 'cli.md#log-in'),
 }

@@ -1,6 +1,6 @@
 /** `weir test`: policy tests of a file, without a server, or of the account. */
 import type { Command } from 'commander'
-import type { Settings } from '../../management/process/settings.js'
+import type { Settings } from '../../../management/process/settings.js'
 import type { PolicyTestOptions } from './policy-tests.js'
 
 export function addPolicyTestCommand(program: Command, settings: () => Settings): void {

@@ -1,6 +1,6 @@
 /** `weir login` and `weir logout`. */
 import type { Command } from 'commander'
-import type { Settings } from '../../management/process/settings.js'
+import type { Settings } from '../../../management/process/settings.js'
 
 export function addLoginCommands(program: Command, settings: () => Settings): void {
   program
@@ -11,14 +11,14 @@ export function addLoginCommands(program: Command, settings: () => Settings): vo
     .summary('keep an address and a key for it')
     .argument('<address>', 'of the API, such as https://weir.example.com')
     .action(async (address: string) => {
-      const { login } = await import('./connection/login.js')
+      const { login } = await import('./login.js')
       await login(address, settings().client.profile)
     })
   program
     .command('logout')
     .description('forget what weir login keeps; the key stays valid')
     .action(async () => {
-      const { logout } = await import('./connection/login.js')
+      const { logout } = await import('./login.js')
       logout(settings().client.profile)
     })
 }
