@@ -15,6 +15,7 @@ import type {
 import type { DeadLetterGroups, WholeDeadLetter } from '../../words/shape/dead-letter.js'
 import { UsageFault } from './guide/exit-codes.js'
 import type { AskOwner } from './operator-http.js'
+import { ProgressLine } from './progress.js'
 
 interface SelectionOptions {
   readonly type?: DeadLetterSelection['type']
@@ -104,7 +105,8 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return reportTotals('sent again', await letters.resendAll(selection), options)
+      if (id === undefined)
+        return reportTotals('sent again', await ofAll(letters, 'resendAll', selection), options)
       await letters.resend(id, options.file === undefined ? undefined : recordIn(options.file))
       reportOne('sent again', id, options)
     })
@@ -113,12 +115,39 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
     async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return reportTotals('dropped', await letters.dropAll(selection), options)
+      if (id === undefined)
+        return reportTotals('dropped', await ofAll(letters, 'dropAll', selection), options)
       await letters.drop(id)
       reportOne('dropped', id, options)
     },
   )
 }
+
+/** For a person who waits, the letters are counted first. */
+async function ofAll(
+  letters: DeadLetterClient,
+  verb: 'resendAll' | 'dropAll',
+  selection: DeadLetterSelection,
+): Promise<DeadLetterTotals> {
+  const line = new ProgressLine()
+  const of = line.isWatched ? countOf(await letters.groups(selection)) : undefined
+  try {
+    return await letters[verb](selection, ({ done, refused }) =>
+      line.show(
+        `${done} done, ${refused} refused`,
+        of === undefined ? undefined : { done: done + refused, of },
+      ),
+    )
+  } finally {
+    line.end()
+  }
+}
+
+/** Undefined if not all are counted. */
+const countOf = ({ groups, groups_left_out, complete_since }: DeadLetterGroups): number | undefined =>
+  groups_left_out > 0 || complete_since !== null
+    ? undefined
+    : groups.reduce((sum, { count }) => sum + count, 0)
 
 const selectionOf = ({ type, reason, destination, since, until }: SelectionOptions): DeadLetterSelection =>
   Object.fromEntries(

@@ -8,6 +8,7 @@ import type { Settings } from '../../management/process/settings.js'
 import type { Client } from '../../words/client/client.js'
 import type { Replay } from '../../words/shape/replay.js'
 import { clientOf } from './connection/api-client.js'
+import { ProgressLine } from './progress.js'
 
 export interface ReplayOptions {
   readonly from: string
@@ -52,14 +53,16 @@ const reportOf = ({ id, state, progress: { messages, of }, error }: Replay): str
   `${id}: ${state}, ${messages} of ${of} messages${error === null ? '.' : `: ${error}`}`
 
 async function whenEnded(client: Client, begun: Replay, signal: AbortSignal): Promise<Replay> {
-  const isTerminal = process.stderr.isTTY === true
-  for (let replay = begun; ; replay = await client.getReplay(begun.id)) {
-    if (isTerminal) process.stderr.write(`\r\u001b[K${reportOf(replay)}`)
-    if (replay.state !== 'running') {
-      if (isTerminal) process.stderr.write('\r\u001b[K')
-      return replay
+  const line = new ProgressLine()
+  try {
+    for (let replay = begun; ; replay = await client.getReplay(begun.id)) {
+      if (replay.state !== 'running') return replay
+      const { messages, of } = replay.progress
+      line.show(reportOf(replay), { done: messages, of })
+      if (signal.aborted) await client.cancelReplay(begun.id)
+      else await sleep(lookAgainMs, signal)
     }
-    if (signal.aborted) await client.cancelReplay(begun.id)
-    else await sleep(lookAgainMs, signal)
+  } finally {
+    line.end()
   }
 }

@@ -8,6 +8,7 @@ import type { LoggedDecision } from '../../words/shape/decisions/logged-decision
 import type { LiveDeadLetter, LiveDelivery } from '../../words/shape/live.js'
 import { clientOf } from './connection/api-client.js'
 import { UsageFault } from './guide/exit-codes.js'
+import { clearLine } from './progress.js'
 
 export interface TapOptions {
   readonly filter?: string
@@ -54,8 +55,6 @@ async function print<Line>(
     process.stdout.write(`${json ? JSON.stringify(line) : forTerminal(textOf(line))}\n`)
   }
 }
-
-const clearLine = '\r\u001b[K'
 
 /**
  * Shows what is watched, the counts, and how many lines were left out. On standard error, because another program may
