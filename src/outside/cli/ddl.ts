@@ -25,10 +25,11 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
       (kind: string, others: readonly string[] = []) => [...others, kind],
     )
     .option('--table <name>', 'one table of this name for all of them, instead of one per kind')
-    .option('--json', 'a line of JSON for each table')
+    .option('--json', 'a line of JSON for each table, or statement')
     .option('--own', 'the tables of Weir itself in ClickHouse instead, with the settings that are in force')
-    .action(async ({ own, dialect, ...rest }: Partial<DdlOptions> & { readonly own?: true }) => {
-      if (own) return void process.stdout.write(ownText(await ownTables(), { ...rest, dialect }))
+    .action(async ({ own, ...options }: Partial<DdlOptions> & { readonly own?: true }) => {
+      if (own) return void process.stdout.write(ownText(await ownTables(), options))
+      const { dialect, ...rest } = options
       if (dialect === undefined) throw new UsageFault(`--dialect is missing: ${dialects.join(', ')}.`)
       const { eventSchemas } = await import('../../words/event/event-schemas.js')
       process.stdout.write(ddlText(eventSchemas(), { ...rest, dialect }))
@@ -36,10 +37,11 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
 }
 
 /** Statements for `clickhouse client --multiquery`; throws for options of other tables. */
-export function ownText(statements: readonly string[], others: object): string {
+export function ownText(statements: readonly string[], { json, ...others }: Partial<DdlOptions>): string {
   const [other] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (other !== undefined)
     throw new UsageFault(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
+  if (json) return statements.map((ddl) => `${JSON.stringify({ ddl })}\n`).join('')
   return statements.map((statement) => `${statement};\n`).join('\n')
 }
 

@@ -25,7 +25,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--edge <id>', 'all lines are of this edge')
     .option('--account <id>', 'whose the lines are, if the deployment has several accounts')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
-    .option('--json', 'the counts as JSON, at the end')
+    .option('--json', 'the counts as JSON, at the end; with --format list, a line for each')
     .option(
       '--check [file]',
       'show what becomes of the lines of a sample, or of standard input; nothing is sent',

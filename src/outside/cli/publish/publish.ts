@@ -31,7 +31,8 @@ const slowMs = 3_000
 /** Resolves with the exit code. */
 export async function publish(settings: Settings, options: PublishOptions): Promise<number> {
   if (options.format === 'list') {
-    for (const { name, about } of formats) process.stdout.write(`${name.padEnd(10)}${about}\n`)
+    for (const { name, about } of formats)
+      process.stdout.write(`${options.json ? JSON.stringify({ name, about }) : name.padEnd(10) + about}\n`)
     return 0
   }
   const format = formatNamed(options.format)
