@@ -1,7 +1,7 @@
 /** `weir login` keeps a key, commands use it, and nothing shows it. */
 import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -14,12 +14,20 @@ const key = 'weir_0123456789abcdef0123456789'
 const others = 'weir_of-another-0123456789abcdef'
 const readNothing = 'weir_publishes-only-0123456789ab'
 
+/** Listens on a free port; its address. */
+async function listening(t: Test, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 /** Answers as the API does to keys that it knows, and remembers which it was asked with. */
 async function openApi(t: Test) {
   const seen: string[] = []
   const refusal = (status_code: number, error_code: string, msg: string) =>
     [status_code, { error_code, status_code, msg, details: {} }] as const
-  const server = createServer(({ headers }, response) => {
+  const url = await listening(t, ({ headers }, response) => {
     const token = headers.authorization?.replace('Bearer ', '') ?? ''
     seen.push(token)
     const [status, body] =
@@ -30,9 +38,7 @@ async function openApi(t: Test) {
           : refusal(401, 'ERR_UNAUTHENTICATED', 'The API key is not valid.')
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  return { url, seen }
 }
 
 t.test('login, use, logout', async (t) => {
@@ -78,6 +84,9 @@ t.test('login, use, logout', async (t) => {
   t.equal(seen.length, asked, 'a key is sent to its own address only')
 
   const before = readFileSync(path, 'utf8')
+  const page = await listening(t, (_, response) => response.end('<html>'))
+  const other = await listening(t, (_, response) => response.end('null'))
+  const failing = await listening(t, (_, response) => response.writeHead(502).end('Bad gateway'))
   const refused: [name: string, words: string, input: string, code: number, says: RegExp][] = [
     [
       'a key that is not valid',
@@ -91,6 +100,15 @@ t.test('login, use, logout', async (t) => {
     ['no address', 'login weir.example.com', key, 2, /The address is "weir\.example\.com"; it must be/],
     ['a name like a path', `login ${url} --profile ../x`, key, 2, /The profile is "\.\.\/x"/],
     ['nothing listens', `login http://127.0.0.1:${await freePort()}`, key, 3, /give the address where it/],
+    ['a web page', `login ${page}`, key, 1, /What answers at http.* is not Weir: the key was not kept/],
+    ['another API', `login ${other}`, key, 1, /What answers at http.* is not Weir: the key was not kept/],
+    [
+      'a proxy before Weir fails',
+      `login ${failing}`,
+      key,
+      3,
+      /status 502 did not come from the API\. The key/,
+    ],
   ]
   for (const [name, words, input, code, said] of refused)
     t.match(await weir(words, input), { code, said }, name)

@@ -1,9 +1,10 @@
 /** `weir login`: keeps a key that was checked; `weir logout`: forgets it. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { StartFault } from '../../../ground/core/errors.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import { sentenceForTerminal } from '../../../ground/core/text/times.js'
+import { NoAnswer } from '../../../management/process/running-service.js'
 import * as form from '../../../management/process/setting-value.js'
 import { ApiError } from '../../../words/client/client.js'
 import { UsageFault } from '../guide/exit-codes.js'
@@ -44,14 +45,18 @@ function isPlain(url: string): boolean {
 async function checked(profile: Profile): Promise<string> {
   const client = openApi({ ...profile, advice: 'give the address where it runs' })
   try {
-    const { state, sentence } = await client.overview()
-    if (typeof state !== 'string' || typeof sentence !== 'string')
-      throw new StartFault(`${profile.url} is not the API of Weir: the key was not kept.`)
-    return sentenceForTerminal(sentence)
+    const answer: { readonly sentence?: unknown } | null = await client.overview()
+    if (typeof answer?.sentence !== 'string') throw new SyntaxError('The answer has no sentence.')
+    return sentenceForTerminal(answer.sentence)
   } catch (error) {
     // A key for one purpose, such as to publish, may see nothing.
     if (error instanceof ApiError && error.error_code === 'ERR_FORBIDDEN') return error.msg
-    if (error instanceof ApiError) throw new StartFault(`${messageOf(error)} The key was not kept.`)
+    if (error instanceof ApiError) {
+      const Fault = error.status_code >= 500 ? NoAnswer : StartFault
+      throw new Fault(`${error.message} The key was not kept.`)
+    }
+    if (error instanceof SyntaxError)
+      throw new StartFault(`What answers at ${profile.url} is not Weir: the key was not kept.`)
     throw error
   }
 }
