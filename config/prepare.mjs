@@ -31,11 +31,6 @@ import {
   natsServerMissing,
 } from '../src/delivery/nats-server/find-nats-server.mjs'
 import { tryLock } from '../src/management/process/file-lock.mjs'
-import { buildAsnDatabase } from './asn-database.mjs'
-import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
-import { bundleConsole, bundleReference } from './bundle-console.mjs'
-import { bundleEvaluate } from './bundle-evaluate.mjs'
-import { bundlePlayground } from './bundle-playground.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -86,7 +81,7 @@ export async function prepare({ natsServer, tests = false, modules = tests, type
     await alone(async () => {
       if (!isInstalled()) install()
       if (!isBundled()) await buildPrograms()
-      if (!isAsnBuilt()) buildAsn()
+      if (!isAsnBuilt()) await buildAsn()
       if (modules && !isCompiled()) await compile()
       if (tests && !isTapBuilt()) buildTap()
       if (tests && !areTestsBundled()) await buildTests()
@@ -169,6 +164,11 @@ function isBundled() {
 async function buildPrograms() {
   const signature = bundleSignature()
   say('Building …')
+  // Loaded here, as all that builds: every start of a command in a clone loads this file.
+  const { bundlePrograms } = await import('./bundle.mjs')
+  const { bundleConsole, bundleReference } = await import('./bundle-console.mjs')
+  const { bundleEvaluate } = await import('./bundle-evaluate.mjs')
+  const { bundlePlayground } = await import('./bundle-playground.mjs')
   await building(bundlePrograms(root, path.programs))
   await building(bundleConsole(root, path.console))
   await building(bundleEvaluate(root, path.evaluate))
@@ -179,10 +179,7 @@ async function buildPrograms() {
 
 const bundleSignature = () =>
   signatureOf([
-    ...sourcesBelow('src'),
-    ...['.tsx', '.css', '.html', '.ico', '.json', '.yaml'].flatMap((extension) =>
-      filesBelow('src', extension),
-    ),
+    ...withoutTypes(filesBelow('src', '.ts', '.mjs', '.tsx', '.css', '.html', '.ico', '.json', '.yaml')),
     'config/bundle.mjs',
     'config/bundle-console.mjs',
     'config/drawings.mjs',
@@ -203,9 +200,10 @@ function isAsnBuilt() {
   return existsSync(path.asnDatabase) && readText(path.asnBuilt) === asnSignature()
 }
 
-function buildAsn() {
+async function buildAsn() {
   const signature = asnSignature()
   say('Building the database of autonomous systems …')
+  const { buildAsnDatabase } = await import('./asn-database.mjs')
   buildAsnDatabase(path.asnPackage, asnVersion(), path.asnDatabase)
   writeFileSync(path.asnBuilt, signature)
 }
@@ -217,6 +215,7 @@ function isCompiled() {
 
 async function compile() {
   const signature = modulesSignature()
+  const { buildModules } = await import('./bundle.mjs')
   await building(buildModules(root, moduleSources(), path.dist))
   writeFileSync(path.compiled, signature)
 }
@@ -257,6 +256,7 @@ async function buildTests() {
   const signature = testsSignature()
   say('Building the tests …')
   const files = filesBelow('test', '.test.ts')
+  const { bundleTests } = await import('./bundle.mjs')
   await building(bundleTests(root, files, path.tests))
   writeFileSync(path.testsBundled, signature)
 }
@@ -275,8 +275,10 @@ async function writeTypes() {
 }
 
 /** @param {string} dir */
-const sourcesBelow = (dir) =>
-  [...filesBelow(dir, '.ts'), ...filesBelow(dir, '.mjs')].filter((name) => !name.endsWith('.d.ts'))
+const sourcesBelow = (dir) => withoutTypes(filesBelow(dir, '.ts', '.mjs'))
+
+/** @param {readonly string[]} names */
+const withoutTypes = (names) => names.filter((name) => !name.endsWith('.d.ts'))
 
 /** @param {readonly string[]} names */
 function signatureOf(names) {
@@ -288,14 +290,16 @@ function signatureOf(names) {
 }
 
 /**
+ * Every start reads the tree, so it is read once for all extensions.
+ *
  * @param {string} dir
- * @param {string} extension
+ * @param {readonly string[]} extensions
  * @returns {string[]}
  */
-function filesBelow(dir, extension) {
+function filesBelow(dir, ...extensions) {
   if (!existsSync(join(root, dir))) return []
   return readdirSync(join(root, dir), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .filter((entry) => entry.isFile() && extensions.some((extension) => entry.name.endsWith(extension)))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
     .sort()
 }

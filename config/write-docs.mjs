@@ -6,6 +6,7 @@ import { performanceTables } from '../dist/test/bench/performance-tables.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
 import { boundsTables } from '../dist/test/docs/bounds-table.js'
 import { ddlTables } from '../dist/test/docs/ddl-tables.js'
+import { exitTables } from '../dist/test/docs/exit-table.js'
 import { writerPages } from '../dist/test/docs/writer-pages.js'
 
 for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
@@ -16,6 +17,7 @@ for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
     ...attributeTables,
     ...ddlTables,
     ...boundsTables,
+    ...exitTables,
     ...writerPages,
   })
   if (written !== text) writeFileSync(file, written)

@@ -219,7 +219,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/management/api/ip-lists/ip-list-refresh.ts':
     'a route of its own; its importer lists the routes of all rooms',
   'src/management/api/overview-routes.ts': 'a route of its own; its importer lists the routes of all rooms',
-  'src/outside/cli/junit.ts': 'a format of its own; its importer runs tests and shows them',
+  'src/outside/cli/policy-tests/junit.ts': 'a format of its own; its importer runs tests and shows them',
   'src/words/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/words/client/targets.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/outside/console/data/drafts/yaml-expression.ts':

@@ -32,7 +32,7 @@ The first account, and its API key. Keep it: it is shown now, and never again.
 account: ${accountId}
 API key: ${token}
 
-Next: put it into the environment as WEIR_API_KEY, for the commands of \`weir --help\`, or
+Next: give it to \`weir login <address of the API>\`, for the commands of \`weir --help\`, or
 send it to the API as "Authorization: Bearer <key>". docs/api.md has examples.
 If it gets lost: weir key create --account ${accountId}
 ${rule}

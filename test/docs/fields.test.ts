@@ -25,13 +25,21 @@ import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
 import { type Bound, boundRows, boundsTables } from './bounds-table.js'
 import { ddlTables } from './ddl-tables.js'
+import { exitTables } from './exit-table.js'
 import { pages } from './pages.js'
 import { writerPages } from './writer-pages.js'
 
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  const others = { ...performanceTables, ...attributeTables, ...ddlTables, ...boundsTables, ...writerPages }
+  const others = {
+    ...performanceTables,
+    ...attributeTables,
+    ...ddlTables,
+    ...boundsTables,
+    ...exitTables,
+    ...writerPages,
+  }
   for (const { file, text } of pages) t.equal(withTables(text, reference, others), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
@@ -42,6 +50,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'costs',
     'destinations',
     'exampleTables',
+    'exits',
     'fields',
     'functions',
     'machines',

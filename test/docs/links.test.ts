@@ -2,24 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
-import { pages, prose } from './pages.js'
+import { anchorOf, anchorsIn, pages, prose } from './pages.js'
 
 const readmeLinesMax = 150
-
-/** How a heading becomes an anchor: lower case, without punctuation, hyphens for spaces. */
-const anchorOf = (heading: string): string =>
-  heading
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-')
-
-const anchorsIn = (file: string): string[] =>
-  [
-    ...readFileSync(file, 'utf8')
-      .replaceAll(/^```[\s\S]*?^```$/gm, '')
-      .matchAll(/^#{1,6} (.+)$/gm),
-  ].map(([, heading = '']) => anchorOf(heading))
 
 function linksIn(text: string): string[] {
   const markdown = [...text.matchAll(/\]\(([^)\s]+)\)/g)]

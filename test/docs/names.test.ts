@@ -65,7 +65,9 @@ t.test('commands of weir, and their options', (t) => {
   const used = new Map<string, Set<string>>()
   for (const page of pages) {
     for (const block of blocks(page, 'sh')) {
-      for (const [, words = '', rest = ''] of block.matchAll(/(?:^|\s)weir ((?:[a-z]+ ?){1,2})([^\n]*)/g)) {
+      for (const [, words = '', rest = ''] of block.matchAll(
+        /(?:^|\s)weir ((?:[a-z]+(?![\w:]) ?){1,2})([^\n]*)/g,
+      )) {
         const options = used.get(words.trim()) ?? new Set()
         for (const [option] of rest.split('#')[0]!.matchAll(/--[a-z]+/g)) options.add(option)
         used.set(words.trim(), options)

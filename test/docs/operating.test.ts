@@ -67,6 +67,9 @@ weir() {
   touch "$seen"
   case "$1" in
     tap | top) timeout --preserve-status -s INT 5 node "$PROGRAM" "$@" || [ $? = 130 ] ;;
+    login) printf '%s' "$WEIR_API_KEY" | node "$PROGRAM" "$@" ;;
+    # It says whether all is well, which depends on what ran before.
+    status) node "$PROGRAM" "$@" || [ $? = 1 ] ;;
     *) node "$PROGRAM" "$@" ;;
   esac
 }
@@ -99,7 +102,12 @@ class Runbook {
     await (needsStop(block) ? this.stop() : this.start())
     const script = this.values.reduce((text, [form, value]) => text.replaceAll(form, value), block)
     t.notMatch(script.replaceAll(/#.*$/gm, ''), '…', 'every placeholder has a value')
-    const env = { ...process.env, PROGRAM: compiled('programs/main.js'), WEIR_API_KEY: token }
+    const env = {
+      ...process.env,
+      PROGRAM: compiled('programs/main.js'),
+      WEIR_API_KEY: token,
+      XDG_CONFIG_HOME: this.#dir,
+    }
     await new Promise<void>((done) => {
       const words = ['-e', '-o', 'pipefail', '-c', prelude + script]
       execFile('bash', words, { cwd: this.#dir, env }, (error, stdout, stderr) => {

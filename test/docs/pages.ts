@@ -41,3 +41,19 @@ export function sectionOf({ file, text }: Page, heading: string): Page {
   const after = text.split(`${level} ${heading}\n`)[1] ?? ''
   return { file, text: after.split(new RegExp(`^#{1,${level.length}} `, 'm'))[0] ?? '' }
 }
+
+/** How a heading becomes an anchor: lower case, without punctuation, hyphens for spaces. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+
+/** The anchors of a file's headings. */
+export const anchorsIn = (file: string): string[] =>
+  [
+    ...readFileSync(file, 'utf8')
+      .replaceAll(/^```[\s\S]*?^```$/gm, '')
+      .matchAll(/^#{1,6} (.+)$/gm),
+  ].map(([, heading = '']) => anchorOf(heading))

@@ -90,7 +90,7 @@ t.test('trials of a service', async (t) => {
     t.match(await ask(...asked), /^allow, with revision \d+ of the configuration\n/)
     t.match(JSON.parse(await ask(...asked, '--json')), { decision: 'allow' })
     const nobody = run('programs/main.js', ['why', '--client', '192.0.2.3'], personEnv)
-    t.equal((await nobody.ended).code, 1)
+    t.equal((await nobody.ended).code, 2)
     t.match(nobody.output(), 'Name a record, or a connection')
   })
 

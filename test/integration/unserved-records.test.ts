@@ -99,7 +99,7 @@ t.test('a log that no edge serves', async (t) => {
       const metrics = () => metricsOf(weir.url)
       await until('the metric counts it', async () => /^weir_records_unowned_total 1$/m.test(await metrics()))
       const wrong = await publish(line('/f'), '--account', 'ac_x')
-      t.equal(wrong.code, 1)
+      t.equal(wrong.code, 2)
       t.match(wrong.said, '--account is "ac_x"')
     },
   )

@@ -50,6 +50,7 @@ export const declared = {
   client: {
     url: optional('WEIR_API_URL', form.httpUrl),
     key: optional('WEIR_API_KEY', form.accessToken),
+    profile: optional('WEIR_PROFILE', form.name),
   },
   trial: { natsServers: optional('WEIR_TRIAL_NATS_URL', form.natsServers) },
   workers: {

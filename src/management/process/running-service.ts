@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { writeWhole } from '../../delivery/nats-server/files.js'
 import { processStart } from '../../delivery/nats-server/process-start.mjs'
 import { randomToken } from '../../ground/core/clock.js'
-import { messageOf } from '../../ground/core/errors.js'
+import { messageOf, StartFault } from '../../ground/core/errors.js'
 import { type ListeningServer, listenHttp, readBody } from '../../ground/core/http-listen.js'
 import { requestBodyBytesMax } from '../../ground/core/limits.js'
 
@@ -50,6 +50,9 @@ export function readRuntime(dir: string): Runtime | undefined {
 }
 
 export const removeRuntime = (dir: string): void => rmSync(path(dir), { force: true })
+
+/** No service runs where one is needed, or it does not answer. */
+export class NoAnswer extends StartFault {}
 
 /** A command and its arguments, as sent over HTTP. */
 export interface AdminCommand {
@@ -113,7 +116,7 @@ export async function sendAdminCommand(url: string, token: string, command: Admi
       const message = isRefusedConnection(error)
         ? 'The service does not answer: the command was not run.'
         : 'The service ended before it answered. Whether the command was run is unknown.'
-      throw new Error(message, { cause: error })
+      throw new NoAnswer(message, { cause: error })
     })
   if (!reply.ok) throw new Error(text)
   return text

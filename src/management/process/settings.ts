@@ -9,8 +9,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
+import { availableParallelism, homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import type { KindSettings } from '../../delivery/deliver/kind/sender.js'
 import { findNatsServer } from '../../delivery/nats-server/find-nats-server.mjs'
@@ -102,6 +102,11 @@ export const childEnvironment = (
 
 const environmentFor = (secrets: readonly string[], environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => mayHave(name, secrets)))
+
+/** Where programs of this user keep their settings, as the XDG Base Directory Specification says. */
+export function userConfigDir({ XDG_CONFIG_HOME: dir = '' }: Environment = process.env): string {
+  return isAbsolute(dir) ? dir : join(homedir(), '.config')
+}
 
 /** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
 /** The variables that a file of a configuration may name. */

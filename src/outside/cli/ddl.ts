@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { insteadOf } from '../../ground/core/nearest.js'
 import { type Dialect, ddlOf, dialects, type EventTable, eventTables } from '../../words/event/event-ddl.js'
 import type { EventSchema } from '../../words/event/event-schemas.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 interface DdlOptions {
   readonly dialect: string
@@ -16,6 +17,7 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
   program
     .command('ddl')
     .description('tables for events in ClickHouse, Athena, BigQuery or DuckDB; JSON Schemas of events')
+    .summary('tables for events in the words of a database')
     .option('--dialect <dialect>', `${dialects.join(', ')}; bigquery: a schema for the command bq`)
     .option(
       '--kind <kind>',
@@ -23,21 +25,23 @@ export function addDdlCommand(program: Command, ownTables: () => Promise<readonl
       (kind: string, others: readonly string[] = []) => [...others, kind],
     )
     .option('--table <name>', 'one table of this name for all of them, instead of one per kind')
-    .option('--json', 'a line of JSON for each table')
+    .option('--json', 'a line of JSON for each table, or statement')
     .option('--own', 'the tables of Weir itself in ClickHouse instead, with the settings that are in force')
-    .action(async ({ own, dialect, ...rest }: Partial<DdlOptions> & { readonly own?: true }) => {
-      if (own) return void process.stdout.write(ownText(await ownTables(), { ...rest, dialect }))
-      if (dialect === undefined) throw new Error(`--dialect is missing: ${dialects.join(', ')}.`)
+    .action(async ({ own, ...options }: Partial<DdlOptions> & { readonly own?: true }) => {
+      if (own) return void process.stdout.write(ownText(await ownTables(), options))
+      const { dialect, ...rest } = options
+      if (dialect === undefined) throw new UsageFault(`--dialect is missing: ${dialects.join(', ')}.`)
       const { eventSchemas } = await import('../../words/event/event-schemas.js')
       process.stdout.write(ddlText(eventSchemas(), { ...rest, dialect }))
     })
 }
 
 /** Statements for `clickhouse client --multiquery`; throws for options of other tables. */
-export function ownText(statements: readonly string[], others: object): string {
+export function ownText(statements: readonly string[], { json, ...others }: Partial<DdlOptions>): string {
   const [other] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (other !== undefined)
-    throw new Error(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
+    throw new UsageFault(`--own prints the tables of Weir itself, which have no --${other}: leave it out.`)
+  if (json) return statements.map((ddl) => `${JSON.stringify({ ddl })}\n`).join('')
   return statements.map((statement) => `${statement};\n`).join('\n')
 }
 
@@ -48,13 +52,13 @@ export function ddlText(schemas: readonly EventSchema[], options: DdlOptions): s
   const { kind, table, json } = options
   const dialect = dialects.find((each) => each === options.dialect)
   if (dialect === undefined)
-    throw new Error(
+    throw new UsageFault(
       `There is no dialect ${JSON.stringify(options.dialect)}: ${insteadOf(options.dialect, dialects)}.`,
     )
   if (table !== undefined && dialect === 'json-schema')
-    throw new Error('--table: a JSON Schema is of one kind of event; leave it out.')
+    throw new UsageFault('--table: a JSON Schema is of one kind of event; leave it out.')
   if (table !== undefined && !tableName.test(table))
-    throw new Error(
+    throw new UsageFault(
       `--table is ${JSON.stringify(table)}: letters, digits and _ are allowed, such as events or database.events.`,
     )
   const tables = eventTables(kind === undefined ? schemas : kind.map((name) => named(schemas, name)), table)
@@ -83,5 +87,5 @@ function named(schemas: readonly EventSchema[], name: string): EventSchema {
     name,
     schemas.map(({ kind }) => kind),
   )
-  throw new Error(`There is no kind of event ${JSON.stringify(name)}: ${advice}.`)
+  throw new UsageFault(`There is no kind of event ${JSON.stringify(name)}: ${advice}.`)
 }

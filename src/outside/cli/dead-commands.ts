@@ -13,7 +13,9 @@ import type {
   DeadLetterTotals,
 } from '../../words/client/dead-letters.js'
 import type { DeadLetterGroups, WholeDeadLetter } from '../../words/shape/dead-letter.js'
+import { UsageFault } from './guide/exit-codes.js'
 import type { AskOwner } from './operator-http.js'
+import { ProgressLine } from './progress.js'
 
 interface SelectionOptions {
   readonly type?: DeadLetterSelection['type']
@@ -58,14 +60,10 @@ const reportOne = (what: string, id: string, { json }: ChangeOptions): void =>
   report(json ? JSON.stringify({ done: 1, refused: 0, refusals: [] }) : `${id} was ${what}.`)
 
 export function addDeadCommands(program: Command, settings: () => Settings, ask: AskOwner): void {
-  const dead = program
-    .command('dead')
-    .description(
-      'dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY, or --all',
-    )
+  const dead = program.command('dead').description('dead letters: records and events that were set aside')
   const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
     if (all) return (await import('./operator-http.js')).operatorDeadLetters(ask)
-    const { clientOf: open } = await import('./tap.js')
+    const { clientOf: open } = await import('./connection/api-client.js')
     return open(settings()).deadLetters
   }
 
@@ -107,7 +105,8 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return reportTotals('sent again', await letters.resendAll(selection), options)
+      if (id === undefined)
+        return reportTotals('sent again', await ofAll(letters, 'resendAll', selection), options)
       await letters.resend(id, options.file === undefined ? undefined : recordIn(options.file))
       reportOne('sent again', id, options)
     })
@@ -116,12 +115,39 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
     async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return reportTotals('dropped', await letters.dropAll(selection), options)
+      if (id === undefined)
+        return reportTotals('dropped', await ofAll(letters, 'dropAll', selection), options)
       await letters.drop(id)
       reportOne('dropped', id, options)
     },
   )
 }
+
+/** For a person who waits, the letters are counted first. */
+async function ofAll(
+  letters: DeadLetterClient,
+  verb: 'resendAll' | 'dropAll',
+  selection: DeadLetterSelection,
+): Promise<DeadLetterTotals> {
+  const line = new ProgressLine()
+  const of = line.isWatched ? countOf(await letters.groups(selection)) : undefined
+  try {
+    return await letters[verb](selection, ({ done, refused }) =>
+      line.show(
+        `${done} done, ${refused} refused`,
+        of === undefined ? undefined : { done: done + refused, of },
+      ),
+    )
+  } finally {
+    line.end()
+  }
+}
+
+/** Undefined if not all are counted. */
+const countOf = ({ groups, groups_left_out, complete_since }: DeadLetterGroups): number | undefined =>
+  groups_left_out > 0 || complete_since !== null
+    ? undefined
+    : groups.reduce((sum, { count }) => sum + count, 0)
 
 const selectionOf = ({ type, reason, destination, since, until }: SelectionOptions): DeadLetterSelection =>
   Object.fromEntries(
@@ -136,13 +162,13 @@ export function selectionFor(id: string | undefined, options: ChangeOptions): De
   const selection = selectionOf(options)
   const names = Object.keys(selection)
   if (file !== undefined && id === undefined)
-    throw new StartFault('--file corrects one record: give the id of its dead letter.')
+    throw new UsageFault('--file corrects one record: give the id of its dead letter.')
   if (id !== undefined && (own || names.length > 0))
-    throw new StartFault('Give an id, or options that select, not both.')
+    throw new UsageFault('Give an id, or options that select, not both.')
   if (own && (all || names.length > 0))
-    throw new StartFault('--own selects all letters of the account: leave out other options.')
+    throw new UsageFault('--own selects all letters of the account: leave out other options.')
   if (id === undefined && !own && !all && names.length === 0)
-    throw new StartFault(
+    throw new UsageFault(
       'Give an id, options that select, --own (all letters of the account) or --all (those of all accounts).',
     )
   return selection

@@ -7,7 +7,7 @@ import { type FilterOptions, filtered, withFilter } from './filter-option.js'
 export function addDecisionCommands(program: Command, settings: () => Settings): void {
   const command = program
     .command('decisions')
-    .description('what was decided, from the log, newest first; needs an API key in WEIR_API_KEY')
+    .description('what was decided, from the log, newest first')
     .option('--client <address>', 'only about this address, or range in CIDR notation')
     .option('--edge <id>', 'only at this edge')
     .option('--rule <id>', 'only what this deny rule blocked, ipr_…')
@@ -29,15 +29,14 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .option('--json', 'the same as --format ndjson; with --why, one object')
     .action(async (options: DecisionsCommand & FilterOptions) => {
       const { showDecisions } = await import('./decisions.js')
-      const { clientOf } = await import('./tap.js')
+      const { clientOf } = await import('./connection/api-client.js')
       await showDecisions(clientOf(settings()), filtered(options), print)
     })
   const rules = withFilter(
     program
       .command('rules')
-      .description(
-        'the rules of an IP policy, newest first, and how often each deny rule blocked; needs an API key in WEIR_API_KEY',
-      ),
+      .description('the rules of an IP policy, newest first, and how often each deny rule blocked')
+      .summary('the rules of an IP policy, and how often each blocked'),
     'only these, such as "action == \'deny\'"',
   )
     .argument('<policy>', 'ipp_…')
@@ -45,19 +44,17 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     .option('--json', 'a line of JSON for each')
     .action(async (policy: string, options: RulesCommand & FilterOptions) => {
       const { showRules } = await import('./decisions.js')
-      const { clientOf } = await import('./tap.js')
+      const { clientOf } = await import('./connection/api-client.js')
       await showRules(clientOf(settings()), policy, filtered(options), print)
     })
   rules
     .command('check')
-    .description(
-      'who would allow or refuse an address, by which rules, who added them and until when; needs an API key in WEIR_API_KEY',
-    )
+    .description('who would allow or refuse an address, by which rules, who added them and until when')
     .argument('<address>', 'of a client')
     .option('--json', 'the answer of the API')
     .action(async (address: string, options: { json?: true }) => {
       const { showCheck } = await import('./rules-check.js')
-      const { clientOf } = await import('./tap.js')
+      const { clientOf } = await import('./connection/api-client.js')
       await showCheck(clientOf(settings()), address, options, print)
     })
 }

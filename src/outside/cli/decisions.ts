@@ -1,12 +1,12 @@
 /** Decisions of the log in the terminal, newest first, and why; and the rules of an IP policy with their uses. */
 
-import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Client } from '../../words/client/client.js'
 import type { RowTime } from '../../words/client/decisions.js'
 import type { UsedRule } from '../../words/client/rules.js'
 import { type DecisionFormat, decisionFormats } from '../../words/shape/decisions/decision-formats.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
+import { UsageFault } from './guide/exit-codes.js'
 import { decisionText } from './tap.js'
 import { recordWhyText } from './why-report.js'
 
@@ -34,7 +34,7 @@ export async function showDecisions(
   print: (line: string) => void,
 ): Promise<void> {
   if (why && named !== undefined)
-    throw new StartFault('--why explains one decision, and --format is for several: give one of them.')
+    throw new UsageFault('--why explains one decision, and --format is for several: give one of them.')
   const max = why ? 1 : numberOf(limit)
   const query = {
     ...found,
@@ -67,7 +67,7 @@ function lineOf(decision: LoggedDecision, isByOwn: boolean): string {
 /** Throws for another word. */
 export function rowTimeOf(text: string): RowTime {
   if (text === 'stored' || text === 'own') return text
-  throw new StartFault(`--time is "${text}", but must be stored or own.`)
+  throw new UsageFault(`--time is "${text}", but must be stored or own.`)
 }
 
 async function explain(
@@ -82,12 +82,12 @@ async function explain(
 
 function formatOf(name: string): DecisionFormat {
   if (name === 'ndjson' || name === 'csv') return decisionFormats[name]
-  throw new StartFault(`--format is "${name}", but must be ndjson or csv.`)
+  throw new UsageFault(`--format is "${name}", but must be ndjson or csv.`)
 }
 
 function numberOf(text: string): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw new StartFault(`--limit is "${text}", but must be a whole number from 1 on.`)
+  throw new UsageFault(`--limit is "${text}", but must be a whole number from 1 on.`)
 }
 
 export interface RulesCommand {

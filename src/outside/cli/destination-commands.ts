@@ -18,12 +18,10 @@ import type { ListenOptions } from './listen.js'
 
 export function addDestinationCommands(program: Command, settings: () => Settings): void {
   addListenCommand(program, settings)
-  const destination = program
-    .command('destination')
-    .description('event destinations and their delivery; needs an API key in WEIR_API_KEY')
+  const destination = program.command('destination').description('event destinations and their delivery')
   const report = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
   const clientOf = async () => {
-    const { clientOf: open } = await import('./tap.js')
+    const { clientOf: open } = await import('./connection/api-client.js')
     return open(settings())
   }
 
@@ -105,6 +103,7 @@ function addListenCommand(program: Command, settings: () => Settings): void {
     .description(
       'a web server on 127.0.0.1 that prints the events which destinations of the kind http send it',
     )
+    .summary('a web server that prints the events it gets')
     .option('--port <port>', '0: any free one', '7070')
     .option(
       '--create',

@@ -1,6 +1,6 @@
 /** `--filter`, and its earlier name `--where`. */
 import type { Command } from 'commander'
-import { StartFault } from '../../ground/core/errors.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 export interface FilterOptions {
   readonly filter?: string
@@ -19,6 +19,6 @@ export function filtered<Options extends FilterOptions>({
 }: Options): Omit<Options, 'where'> {
   if (where === undefined) return options
   if (options.filter !== undefined)
-    throw new StartFault('--where is the earlier name of --filter: give one of them.')
+    throw new UsageFault('--where is the earlier name of --filter: give one of them.')
   return { ...options, filter: where } as Omit<Options, 'where'>
 }

@@ -6,9 +6,8 @@ import type { LintOptions } from './lint-report.js'
 export function addLintCommand(program: Command, settings: () => Settings): void {
   program
     .command('lint')
-    .description(
-      'find rules without effect, expressions that are constant, and what nobody uses; ends with 1 if something does not do what it says; needs an API key in WEIR_API_KEY',
-    )
+    .description('find rules without effect, expressions that are constant, and what nobody uses')
+    .summary('find what has no effect, and what nobody uses')
     .option(
       '--time <which>',
       'by which time traffic is looked at: stored, or own, with loaded records of the past',

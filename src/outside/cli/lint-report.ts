@@ -3,8 +3,8 @@ import { forTerminal } from '../../ground/core/text/terminal.js'
 import { sentenceForTerminal } from '../../ground/core/text/times.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { Finding, Findings } from '../../words/shape/finding.js'
+import { clientOf } from './connection/api-client.js'
 import { rowTimeOf } from './decisions.js'
-import { clientOf } from './tap.js'
 
 export interface LintOptions {
   readonly time?: string

@@ -19,7 +19,8 @@ import { stopSignal } from '../../management/process/child.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { Client } from '../../words/client/client.js'
 import { trafficEvents } from '../../words/event/catalog.js'
-import { clientOf } from './tap.js'
+import { clientOf } from './connection/api-client.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 export interface ListenOptions {
   readonly port: string
@@ -67,7 +68,7 @@ export async function listen(settings: Settings, { port, create, json }: ListenO
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new StartFault(`--port is "${text}"; it must be a port from 1 to 65535, or 0 for any free one.`)
+  throw new UsageFault(`--port is "${text}"; it must be a port from 1 to 65535, or 0 for any free one.`)
 }
 
 async function open(

@@ -8,6 +8,7 @@ export function addNatsConfigCommand(program: Command, settings: () => Settings)
     .description(
       "accounts, permissions and subject mappings for the configuration of your own nats-server; users' passwords are environment variables",
     )
+    .summary('users, rights and mappings for a nats-server of your own')
     .option('--draining <count>', 'how many partitions have streams, if that is more than WEIR_PARTITIONS')
     .action(async ({ draining }: { draining?: string }) => {
       const { natsConfig } = await import('../../delivery/nats-server/nats-config.js')

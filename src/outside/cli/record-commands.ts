@@ -6,7 +6,7 @@ import type { WhyOptions } from './why-report.js'
 export function addRecordCommands(program: Command, settings: () => Settings): void {
   program
     .command('record')
-    .description('trace a record: its decision, its events, each delivery; needs an API key in WEIR_API_KEY')
+    .description('trace a record: its decision, its events, each delivery')
     .argument('<id>', 'the id of the record, or of an event that it made (ev_…)')
     .option('--json', 'the answer of the API')
     .action(async (id: string, options: { json?: true }) => {
@@ -17,8 +17,9 @@ export function addRecordCommands(program: Command, settings: () => Settings): v
   program
     .command('why')
     .description(
-      "explain a record's decision, or what is decided about a connection: which rule won, and why the others lost; needs an API key in WEIR_API_KEY",
+      "explain a record's decision, or what is decided about a connection: which rule won, and why the others lost",
     )
+    .summary('explain a decision: which rule won, and why the others lost')
     .argument('[record]', 'the id of a record, or of an event that it made (ev_…)')
     .option('--client <address>', 'without a record: the address of the client')
     .option('--server <host:port>', 'and the endpoint that it connects to')

@@ -9,7 +9,7 @@ import type {
   TracedEvent,
   TracedRecord,
 } from '../../words/shape/traced-record.js'
-import { clientOf } from './tap.js'
+import { clientOf } from './connection/api-client.js'
 import { headOf, policyLines, readingLines } from './why-report.js'
 
 export async function showRecord(

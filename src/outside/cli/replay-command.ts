@@ -1,65 +1,25 @@
-/** `weir replay`: events of recorded traffic are sent to a destination again; Ctrl-C cancels it. */
-
-import { sleep } from '../../ground/core/clock.js'
-import { listed } from '../../ground/core/text/plural.js'
-import { forTerminal } from '../../ground/core/text/terminal.js'
-import { stopSignal } from '../../management/process/child.js'
+/** `weir replay`: its options. */
+import type { Command } from 'commander'
 import type { Settings } from '../../management/process/settings.js'
-import type { Client } from '../../words/client/client.js'
-import type { Replay } from '../../words/shape/replay.js'
-import { clientOf } from './tap.js'
+import { type FilterOptions, filtered, withFilter } from './filter-option.js'
+import type { ReplayOptions } from './replay-run.js'
 
-export interface ReplayOptions {
-  readonly from: string
-  readonly to?: string
-  readonly filter?: string
-  readonly type?: readonly string[]
-  readonly json?: true
-}
-
-const lookAgainMs = 500
-
-/** Resolves with the exit code when the replay has ended. */
-export async function replayTo(
-  settings: Settings,
-  destination: string,
-  { from, to, filter, type, json }: ReplayOptions,
-): Promise<number> {
-  const client = clientOf(settings)
-  const stop = new AbortController()
-  void stopSignal().then(() => stop.abort())
-  const request = {
-    from,
-    ...(to !== undefined && { to }),
-    ...(filter !== undefined && { filter }),
-    ...(type !== undefined && { types: [...type] }),
-  }
-  const begun = await client.replay(destination, request)
-  process.stderr.write(
-    `weir: ${begun.id}: ${begun.progress.of} messages, from ${begun.from} to ${begun.to}.\n`,
+export function addReplayCommand(program: Command, settings: () => Settings): void {
+  withFilter(
+    program.command('replay').description('send the events of recorded traffic again'),
+    'only events for which it is true, such as "decision != \'allow\'"',
   )
-  if (begun.types_left_out.length > 0)
-    process.stderr.write(
-      `weir: Events of ${listed(begun.types_left_out, 'and')} are not sent: they lack a name of the filter.\n`,
+    .argument('<destination>', 'ed_…')
+    .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time')
+    .option('--to <time>', 'the same; default: now')
+    .option(
+      '--type <type>',
+      'only events of this type, such as tcp_connection_closed.v0; may be repeated',
+      (type: string, others: readonly string[] = []) => [...others, type],
     )
-  const replay = await whenEnded(client, begun, stop.signal)
-  if (json) process.stdout.write(`${JSON.stringify(replay)}\n`)
-  else process.stdout.write(forTerminal(`${reportOf(replay)}\n`))
-  return replay.state === 'done' ? 0 : 1
-}
-
-const reportOf = ({ id, state, progress: { messages, of }, error }: Replay): string =>
-  `${id}: ${state}, ${messages} of ${of} messages${error === null ? '.' : `: ${error}`}`
-
-async function whenEnded(client: Client, begun: Replay, signal: AbortSignal): Promise<Replay> {
-  const isTerminal = process.stderr.isTTY === true
-  for (let replay = begun; ; replay = await client.getReplay(begun.id)) {
-    if (isTerminal) process.stderr.write(`\r\u001b[K${reportOf(replay)}`)
-    if (replay.state !== 'running') {
-      if (isTerminal) process.stderr.write('\r\u001b[K')
-      return replay
-    }
-    if (signal.aborted) await client.cancelReplay(begun.id)
-    else await sleep(lookAgainMs, signal)
-  }
+    .option('--json', 'the replay as JSON, when it has ended')
+    .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
+      const { replayTo } = await import('./replay-run.js')
+      process.exitCode = await replayTo(settings(), destination, filtered(options))
+    })
 }

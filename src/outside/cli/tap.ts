@@ -1,17 +1,14 @@
-/**
- * Start here: commands that use the API as anyone would, a file each; `main.ts` declares them. `weir tap`: decisions,
- * deliveries to a destination, or dead letters, as they happen, a line each, until it is interrupted.
- */
+/** `weir tap`: decisions, deliveries, or dead letters, as they happen, a line each, until it is interrupted. */
 
-import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
-import { sentenceForTerminal } from '../../ground/core/text/times.js'
 import { stopSignal } from '../../management/process/child.js'
-import { readRuntime } from '../../management/process/running-service.js'
 import type { Settings } from '../../management/process/settings.js'
-import { type Client, openClient, type WatchRate } from '../../words/client/client.js'
+import type { WatchRate } from '../../words/client/client.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { LiveDeadLetter, LiveDelivery } from '../../words/shape/live.js'
+import { clientOf } from './connection/api-client.js'
+import { UsageFault } from './guide/exit-codes.js'
+import { clearLine } from './progress.js'
 
 export interface TapOptions {
   readonly filter?: string
@@ -24,52 +21,14 @@ export interface TapOptions {
   readonly json?: true
 }
 
-/**
- * A client with the key of the settings. It uses the service that the settings name, or the one that runs on the data
- * directory.
- */
-export function clientOf({ client: { url, key }, data }: Settings): Client {
-  const found = url ?? readRuntime(data.dir)?.apiUrl
-  if (found === undefined)
-    throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
-  if (key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
-  return openClient({ url: found, token: key, warned: warnOnce(), fetch: fetchOrSay })
-}
-
-/** For a request without an answer, the message of `fetch` is two words, which name neither the place nor the reason. */
-async function fetchOrSay(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
-  try {
-    return await fetch(url, init)
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    const { origin } = new URL(String(url))
-    const { cause } = error as { readonly cause?: Error & { readonly code?: string } }
-    const why = cause?.code ?? cause?.message ?? error.message
-    throw new StartFault(
-      `${origin} does not answer (${why}): start Weir there (npm start, or weir serve), or set WEIR_API_URL to where it runs.`,
-      { cause: error },
-    )
-  }
-}
-
-/** Each warning once, apart from what the command prints. */
-function warnOnce(): (warning: string) => void {
-  const before = new Set<string>()
-  return (warning) => {
-    if (before.has(warning)) return
-    before.add(warning)
-    process.stderr.write(`Warning: ${forTerminal(sentenceForTerminal(warning))}\n`)
-  }
-}
-
 export async function tap(
   settings: Settings,
   { filter, edge, destination, dead, json }: TapOptions,
 ): Promise<void> {
   if (edge !== undefined && destination !== undefined)
-    throw new StartFault('--edge selects decisions, and --destination deliveries: give one of them.')
+    throw new UsageFault('--edge selects decisions, and --destination deliveries: give one of them.')
   if (dead && (edge ?? destination) !== undefined)
-    throw new StartFault('--dead shows dead letters: leave out --edge and --destination.')
+    throw new UsageFault('--dead shows dead letters: leave out --edge and --destination.')
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
@@ -96,8 +55,6 @@ async function print<Line>(
     process.stdout.write(`${json ? JSON.stringify(line) : forTerminal(textOf(line))}\n`)
   }
 }
-
-const clearLine = '\r\u001b[K'
 
 /**
  * Shows what is watched, the counts, and how many lines were left out. On standard error, because another program may

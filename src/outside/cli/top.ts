@@ -12,8 +12,9 @@ import type { RowTime } from '../../words/client/decisions.js'
 import { actionText } from '../../words/event/operator-actions.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { DeliveryStatus } from '../../words/shape/delivery-status.js'
+import { clientOf } from './connection/api-client.js'
 import { rowTimeOf } from './decisions.js'
-import { clientOf, type TapOptions } from './tap.js'
+import type { TapOptions } from './tap.js'
 
 /** Rates are those of the last seconds. */
 const secondsKept = 10

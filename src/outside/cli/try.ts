@@ -9,10 +9,11 @@ import type { Settings } from '../../management/process/settings.js'
 import type { Client, TryOptions } from '../../words/client/client.js'
 import { timeSentences } from '../../words/shape/trial/time-sentences.js'
 import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../../words/shape/trial.js'
+import { clientOf } from './connection/api-client.js'
 import { rowTimeOf } from './decisions.js'
-import { clientOf } from './tap.js'
+import { type Extent, ProgressLine } from './progress.js'
 
-interface TryCommand {
+export interface TryCommand {
   readonly file: string
   readonly since: string
   readonly time?: string
@@ -96,16 +97,23 @@ function draftIn(file: string, action: string | undefined): unknown {
 }
 
 async function whenEnded(client: Client, begun: Trial, signal: AbortSignal): Promise<Trial> {
-  const isTerminal = process.stderr.isTTY === true
-  for (let trial = begun; ; trial = await client.trial(begun.id)) {
-    if (trial.state !== 'running') {
-      if (isTerminal) process.stderr.write('\r\u001b[K')
-      return trial
+  const line = new ProgressLine()
+  try {
+    for (let trial = begun; ; trial = await client.trial(begun.id)) {
+      if (trial.state !== 'running') return trial
+      line.show(progressText(trial), extentOf(trial))
+      if (signal.aborted) await client.cancelTrial(begun.id)
+      else await sleep(lookAgainMs, signal)
     }
-    if (isTerminal) process.stderr.write(`\r\u001b[K${progressText(trial)}`)
-    if (signal.aborted) await client.cancelTrial(begun.id)
-    else await sleep(lookAgainMs, signal)
+  } finally {
+    line.end()
   }
+}
+
+/** Records are read in the order of time, so the share is that of the range. */
+export function extentOf({ since, until, progress: { at } }: Trial): Extent | undefined {
+  const [begin, end, now] = [since, until, at ?? since].map((time) => Date.parse(time))
+  return end! > begin! ? { done: Math.max(0, now! - begin!), of: end! - begin! } : undefined
 }
 
 const number = (value: number): string => value.toLocaleString('en-US')

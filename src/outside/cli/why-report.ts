@@ -1,6 +1,5 @@
 /** `weir why`: explains the decision about a record, or about a connection or request. */
 
-import { StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Settings } from '../../management/process/settings.js'
 import type { Client, DecisionRequest } from '../../words/client/client.js'
@@ -14,7 +13,8 @@ import type {
 } from '../../words/shape/decisions/decision.js'
 import type { LoggedDecision } from '../../words/shape/decisions/logged-decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../../words/shape/traced-record.js'
-import { clientOf } from './tap.js'
+import { clientOf } from './connection/api-client.js'
+import { UsageFault } from './guide/exit-codes.js'
 
 export interface WhyOptions {
   readonly client?: string
@@ -44,7 +44,7 @@ async function answerTo(client: Client, recordId: string | undefined, options: W
   }
   const { revision } = options
   if (revision !== undefined && !/^\d{1,15}$/.test(revision))
-    throw new StartFault(`--revision is "${revision}", but must be a number.`)
+    throw new UsageFault(`--revision is "${revision}", but must be a number.`)
   const decision = await client.decide(
     requestOf(options),
     revision === undefined ? {} : { revision: Number(revision) },
@@ -55,12 +55,12 @@ async function answerTo(client: Client, recordId: string | undefined, options: W
 /** The API names what is wrong with an address, an edge or a revision. */
 export function requestOf({ client, server, edge, path }: WhyOptions): DecisionRequest {
   if (client === undefined || (server === undefined && edge === undefined))
-    throw new StartFault(
+    throw new UsageFault(
       'Name a record, or a connection: --client <address> and --server <host:port> or --edge <id>.',
     )
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(server ?? '') ?? []
   if (server !== undefined && host === undefined)
-    throw new StartFault(
+    throw new UsageFault(
       `--server is "${server}", but must be a host and a port, such as ssh.example.com:22.`,
     )
   const named = {

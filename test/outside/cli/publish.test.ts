@@ -138,6 +138,16 @@ t.test('a format is its declaration, and a place in the list', async (t) => {
   const list = runWithInput('src/main.js', ['publish', '--format', 'list'], env)
   await list.ended
   t.match(list.output(), /^nginx .*^words +an address and a path$/ms)
+  const asJson = runWithInput('src/main.js', ['publish', '--format', 'list', '--json'], env)
+  await asJson.ended
+  t.match(
+    asJson
+      .output()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .at(-1),
+    { name: 'words' },
+  )
   const running = runWithInput('src/main.js', ['publish', '--format', 'words'], env)
   running.child.stdin!.end('203.0.113.7 /a\n')
   t.equal((await running.ended).code, 0)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { listenHttp } from '../../../src/ground/core/http-listen.js'
 import { loadSettings } from '../../../src/management/process/settings.js'
-import { clientOf } from '../../../src/outside/cli/tap.js'
+import { clientOf } from '../../../src/outside/cli/connection/api-client.js'
 
 const clientAt = (url: string) =>
   clientOf(

@@ -7,6 +7,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
   program
     .command('publish')
     .description("lines of a proxy's log become records; NATS_URL, or the service on this data directory")
+    .summary("lines of a proxy's log become records")
     .requiredOption('--format <format>', 'what the lines look like, such as nginx; list: shows all')
     .option('--file <file>', 'follow this file, across rotations, instead of standard input')
     .option('--position <file>', 'where to keep how far --file was read; default: in the data directory')
@@ -24,7 +25,7 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--edge <id>', 'all lines are of this edge')
     .option('--account <id>', 'whose the lines are, if the deployment has several accounts')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
-    .option('--json', 'the counts as JSON, at the end')
+    .option('--json', 'the counts as JSON, at the end; with --format list, a line for each')
     .option(
       '--check [file]',
       'show what becomes of the lines of a sample, or of standard input; nothing is sent',

@@ -4,6 +4,7 @@ import { sentencesOf, type Unserved } from '../../../delivery/ingest/published-n
 import { every, monotonicMs, type Timer } from '../../../ground/core/clock.js'
 import { type Problem, StartFault } from '../../../ground/core/errors.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
+import { clearLine } from '../progress.js'
 import { type Place, Progress } from './publish-progress.js'
 import { columnOf, Doubts, excerpt, Refusals } from './refusals.js'
 
@@ -16,7 +17,6 @@ export async function rejectsFile(path: string | undefined): Promise<FileHandle 
   }
 }
 
-const clearLine = '\r\u001b[K'
 /** `lineEveryMs`: into a file or a journal, as often as a person looks there. */
 const timesDefault = { tellEveryMs: 1_000, lineEveryMs: 60_000 }
 const stalledSecondsMax = 5

@@ -12,6 +12,7 @@ import { every } from '../../../ground/core/clock.js'
 import { StartFault } from '../../../ground/core/errors.js'
 import { hash128, newId } from '../../../ground/core/ids.js'
 import type { Settings } from '../../../management/process/settings.js'
+import { UsageFault } from '../guide/exit-codes.js'
 import type { Place } from './publish-progress.js'
 import type { Report } from './publish-report.js'
 
@@ -56,10 +57,10 @@ export function sourcesOf(
 ): AsyncIterable<readonly Source[]> {
   const { file, syslog } = options
   if (file !== undefined && syslog !== undefined)
-    throw new StartFault('--file and --syslog are two sources: give one of them.')
+    throw new UsageFault('--file and --syslog are two sources: give one of them.')
   if (file !== undefined) return fileLines(resolve(file), options, settings, node, signal, report)
   if (options.position !== undefined || options.fromEnd || options.untilEnd)
-    throw new StartFault('--position, --from-end and --until-end belong to --file.')
+    throw new UsageFault('--position, --from-end and --until-end belong to --file.')
   return syslog === undefined ? inputLines(signal, report) : syslogLines(syslog, signal, report)
 }
 
@@ -113,7 +114,7 @@ async function* syslogLines(
 ): AsyncGenerator<readonly Source[]> {
   const { 1: host, 2: port } = /^(?:\[?([^\]]*)\]?:)?(\d+)$/.exec(address) ?? []
   if (port === undefined || Number(port) > 65_535)
-    throw new StartFault(
+    throw new UsageFault(
       `--syslog is "${address}"; it must be an address with a port, such as 127.0.0.1:5140.`,
     )
   const server = new SyslogServer({

@@ -9,13 +9,14 @@ import { RecordPublisher } from '../../../delivery/ingest/record-publisher.js'
 import { encodedRecords } from '../../../delivery/record/record-encoding.js'
 import { parseHost } from '../../../ground/core/address/host-name.js'
 import { after, sleep } from '../../../ground/core/clock.js'
-import { problem, type Result, StartFault } from '../../../ground/core/errors.js'
+import { problem, type Result } from '../../../ground/core/errors.js'
 import { hash128 } from '../../../ground/core/ids.js'
 import { payloadHeadroomBytes } from '../../../ground/core/limits.js'
 import { type Nats, openNats } from '../../../ground/nats/nats.js'
 import { stopSignal } from '../../../management/process/child.js'
-import { readRuntime } from '../../../management/process/running-service.js'
+import { NoAnswer, readRuntime } from '../../../management/process/running-service.js'
 import type { Settings } from '../../../management/process/settings.js'
+import { UsageFault } from '../guide/exit-codes.js'
 import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
 import { type PublishOptions, type Source, sourcesOf } from './publish-sources.js'
@@ -30,7 +31,8 @@ const slowMs = 3_000
 /** Resolves with the exit code. */
 export async function publish(settings: Settings, options: PublishOptions): Promise<number> {
   if (options.format === 'list') {
-    for (const { name, about } of formats) process.stdout.write(`${name.padEnd(10)}${about}\n`)
+    for (const { name, about } of formats)
+      process.stdout.write(`${options.json ? JSON.stringify({ name, about }) : name.padEnd(10) + about}\n`)
     return 0
   }
   const format = formatNamed(options.format)
@@ -126,7 +128,7 @@ async function closed(nats: Nats, report: Report): Promise<void> {
 function formatNamed(name: string): Format {
   const format = formats.find((each) => each.name === name)
   if (format === undefined)
-    throw new StartFault(`There is no format "${name}": ${formats.map((each) => each.name).join(', ')}.`)
+    throw new UsageFault(`There is no format "${name}": ${formats.map((each) => each.name).join(', ')}.`)
   return format
 }
 
@@ -143,7 +145,7 @@ const publisherOn = (nats: Nats, node: string, history: 'log' | 'deliver' | unde
 
 function historyFor({ history, deliver }: PublishOptions): 'log' | 'deliver' | undefined {
   if (history) return deliver ? 'deliver' : 'log'
-  if (deliver) throw new StartFault('--deliver belongs to --history: other records are delivered anyway.')
+  if (deliver) throw new UsageFault('--deliver belongs to --history: other records are delivered anyway.')
   return undefined
 }
 
@@ -153,16 +155,16 @@ const edgeForm = /^edg(tcp|hts)_[0-9A-Z]{26}$/
 function givenBy({ serverName, serverPort, edge, account, caddyDuration }: PublishOptions): Given {
   const port = serverPort === undefined ? undefined : Number(serverPort)
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
-    throw new StartFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
+    throw new UsageFault(`--server-port is "${serverPort}"; it must be a port from 1 to 65535.`)
   if (serverName !== undefined && !parseHost(serverName).ok)
-    throw new StartFault(`--server-name is "${serverName}"; it must be a name or an address, without a port.`)
+    throw new UsageFault(`--server-name is "${serverName}"; it must be a name or an address, without a port.`)
   if (edge !== undefined && !edgeForm.test(edge))
-    throw new StartFault(`--edge is "${edge}"; it must be the id of an edge: edghts_… or edgtcp_….`)
+    throw new UsageFault(`--edge is "${edge}"; it must be the id of an edge: edghts_… or edgtcp_….`)
   if (account !== undefined && !accountForm.test(account))
-    throw new StartFault(`--account is "${account}"; it must be the id of an account: ac_….`)
+    throw new UsageFault(`--account is "${account}"; it must be the id of an account: ac_….`)
   const unit = durationUnits.find((each) => each === caddyDuration)
   if (caddyDuration !== undefined && unit === undefined)
-    throw new StartFault(
+    throw new UsageFault(
       `--caddy-duration is "${caddyDuration}"; it must be one of ${durationUnits.join(', ')}.`,
     )
   return {
@@ -180,7 +182,7 @@ const nodeName = (name = hostname()): string => name.replaceAll(/[^\w-]/g, '-').
 function serversOf({ nats, data }: Settings): readonly string[] {
   const found = nats.servers ?? [readRuntime(data.dir)?.natsUrl].filter((url) => url !== undefined)
   if (found.length === 0)
-    throw new StartFault(
+    throw new NoAnswer(
       `No service runs on ${data.dir}: set WEIR_DATA_DIR, or NATS_URL to the address for ingress nodes.`,
     )
   return found

@@ -1,6 +1,6 @@
 /** `weir export`, `weir plan` and `weir apply`. */
 import type { Command } from 'commander'
-import type { Settings } from '../../management/process/settings.js'
+import type { Settings } from '../../../management/process/settings.js'
 import type { ApplyOptions, ExportOptions, PlanOptions } from './as-code.js'
 
 export function addAsCodeCommands(program: Command, settings: () => Settings): void {
@@ -9,6 +9,7 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
   program
     .command('export')
     .description('the configuration of an account as YAML, for weir plan and weir apply')
+    .summary('the configuration of an account as YAML')
     .option('--output <file>', 'write it there instead of to standard output')
     .option('--schema', 'the JSON Schema of such files instead, for editors')
     .action(async (options: ExportOptions) => (await load()).exportAccount(settings(), options))
@@ -16,6 +17,7 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
   program
     .command('plan')
     .description('what weir apply would change; ends with 2 if something differs')
+    .summary('what weir apply would change in an account')
     .argument('<files...>', 'YAML or JSON, or directories of such files')
     .option('--prune', 'what no file describes is to go, in the sections that the files have')
     .option('--json', 'the differences as JSON')
@@ -26,6 +28,7 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
   program
     .command('apply')
     .description('make the account as the files say')
+    .summary('make an account as files say')
     .argument('<files...>', 'YAML or JSON, or directories of such files')
     .option('--prune', 'delete what no file describes, in the sections that the files have')
     .option(

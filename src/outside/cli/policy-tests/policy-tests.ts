@@ -1,17 +1,17 @@
 /** Runs policy tests and shows what failed, in words; the exit code is 1 if one fails. */
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { openGeo } from '../../delivery/record/geo.js'
-import { messageOf, StartFault } from '../../ground/core/errors.js'
-import { decisionInWords } from '../../ground/core/text/part-in-words.js'
-import { forTerminal } from '../../ground/core/text/terminal.js'
-import { policyFileBytesMax, readPolicyFile } from '../../judging/evaluate/portable/policy-file.js'
-import { runPolicyFile } from '../../judging/evaluate/portable/policy-file-run.js'
-import type { Settings } from '../../management/process/settings.js'
-import type { PolicyTestRuns } from '../../words/shape/policy-test-run.js'
+import { openGeo } from '../../../delivery/record/geo.js'
+import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { decisionInWords } from '../../../ground/core/text/part-in-words.js'
+import { forTerminal } from '../../../ground/core/text/terminal.js'
+import { policyFileBytesMax, readPolicyFile } from '../../../judging/evaluate/portable/policy-file.js'
+import { runPolicyFile } from '../../../judging/evaluate/portable/policy-file-run.js'
+import type { Settings } from '../../../management/process/settings.js'
+import type { PolicyTestRuns } from '../../../words/shape/policy-test-run.js'
+import { clientOf } from '../connection/api-client.js'
+import { explanationLines } from '../why-report.js'
 import { junitOf } from './junit.js'
-import { clientOf } from './tap.js'
-import { explanationLines } from './why-report.js'
 
 export interface PolicyTestOptions {
   /** A file for the results. */
