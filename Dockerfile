@@ -1,6 +1,6 @@
 # Weir with everything it needs, including a nats-server for `weir serve`.
 #
-#   docker build -t weir .
+#   docker build -t weir --build-arg BUILT_FROM="$(git log -1 --format='%H %cs')" .
 #   docker run --name weir --init -v weir-data:/data -p 127.0.0.1:8080:8080 \
 #     --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges weir
 #   docker exec weir weir account list
@@ -15,6 +15,8 @@ COPY fixtures fixtures
 # The console shows recipes of the documents.
 COPY docs/recipes docs/recipes
 COPY src src
+# The commit, which `weir --version` says: the builder gets no .git.
+ARG BUILT_FROM
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 

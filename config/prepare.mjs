@@ -7,7 +7,8 @@
  *
  * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks and
  * the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the
- * types of the package's entry points, as `npm pack` ships them.
+ * types of the package's entry points, as `npm pack` ships them, and notes the present commit. A build without git is told
+ * the commit by the variable BUILT_FROM.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -32,6 +33,7 @@ import {
 } from '../src/delivery/nats-server/find-nats-server.mjs'
 import { tryLock } from '../src/management/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
+import { builtFrom, writeBuiltFrom } from './built-from.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole, bundleReference } from './bundle-console.mjs'
 import { bundleEvaluate } from './bundle-evaluate.mjs'
@@ -47,6 +49,7 @@ const path = {
   dist: join(root, 'dist'),
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
+  builtFrom: join(root, 'dist', 'programs', 'built-from.json'),
   console: join(root, 'dist', 'console'),
   evaluate: join(root, 'dist', 'evaluate'),
   types: join(root, 'dist', 'types'),
@@ -93,6 +96,8 @@ export async function prepare({ natsServer, tests = false, modules = tests, type
       if (types && !areTypesWritten()) await writeTypes()
     })
   }
+  // Programs that were built before the last commit may be those of it, too: what is packed says so.
+  if (types) noteCommit()
   if (natsServer) provideNatsServer()
 }
 
@@ -174,7 +179,16 @@ async function buildPrograms() {
   await building(bundleEvaluate(root, path.evaluate))
   await building(bundlePlayground(root, path.playground))
   await building(bundleReference(root, path.reference))
+  noteCommit()
   writeFileSync(path.bundled, signature)
+}
+
+function noteCommit() {
+  try {
+    writeBuiltFrom(path.builtFrom, builtFrom(root, env.BUILT_FROM))
+  } catch (error) {
+    throw new PrepareError(error instanceof Error ? error.message : String(error))
+  }
 }
 
 const bundleSignature = () =>

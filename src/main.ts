@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { version } from './ground/core/package.js'
+import { versionAndBuild } from './ground/core/package.js'
 import { showSources } from './ground/core/telemetry/stack-traces.js'
 import { errorText, forTerminal } from './ground/core/text/terminal.js'
 import { sentenceForTerminal } from './ground/core/text/times.js'
@@ -33,9 +33,16 @@ const mainModule = fileURLToPath(import.meta.url)
 
 const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
-  .version(version, '--version', 'print the version')
+  .option('--version', 'print the version, and the commit that it was built from')
+  .on('option:version', printVersion)
   .option('--config <file>', 'a file of settings; the environment overrides it')
   .showHelpAfterError()
+
+/** Before anything else: options that stand after it are not looked at. */
+function printVersion(): never {
+  process.stdout.write(`${versionAndBuild()}\n`)
+  process.exit(0)
+}
 
 const configFile = (): string | undefined => program.opts<{ config?: string }>().config
 

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync }
 import { dirname, join, normalize, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { version } from '../../../src/ground/core/package.js'
+import { versionAndBuild } from '../../../src/ground/core/package.js'
 import { blocks, pages, prose } from '../../docs/pages.js'
 import { runFile } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -129,7 +129,7 @@ async function runsThere(t: Test, dir: string): Promise<string> {
   const command = join(dir, packageJson.bin['weir'] ?? '')
   const output = (...words: string[]): string =>
     execFileSync(command, words, { encoding: 'utf8', cwd: tempDir(t) })
-  t.equal(output('--version'), `${version}\n`)
+  t.equal(output('--version'), `${versionAndBuild()}\n`)
   t.match(output('--help'), /^Usage: weir .*\bserve\b/s)
   const emulator = runFile(join(dir, 'dist', 'programs', 'emulator.js'), ['--port', '0'])
   t.teardown(() => emulator.stop())
