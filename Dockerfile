@@ -33,8 +33,9 @@ COPY --from=build /weir/dist/console dist/console
 COPY --from=build /weir/dist/playground dist/playground
 COPY --from=build /weir/dist/reference dist/reference
 COPY --from=build /weir/dist/geo dist/geo
-# The command alone: what it starts is built.
+# The command, and what finds the nats-server: all else that it starts is built.
 COPY src/weir.mjs src/weir.mjs
+COPY src/delivery/nats-server/find-nats-server.mjs src/delivery/nats-server/find-nats-server.mjs
 COPY config config
 COPY fixtures fixtures
 

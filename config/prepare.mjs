@@ -26,11 +26,7 @@ import { dirname, join, resolve } from 'node:path'
 import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import {
-  findNatsServer,
-  natsServerCacheDir,
-  natsServerMissing,
-} from '../src/delivery/nats-server/find-nats-server.mjs'
+import { natsServerMissing } from '../src/delivery/nats-server/find-nats-server.mjs'
 import { tryLock } from '../src/management/process/file-lock.mjs'
 import { buildAsnDatabase } from './asn-database.mjs'
 import { builtFrom, writeBuiltFrom } from './built-from.mjs'
@@ -38,7 +34,7 @@ import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole, bundleReference } from './bundle-console.mjs'
 import { bundleEvaluate } from './bundle-evaluate.mjs'
 import { bundlePlayground } from './bundle-playground.mjs'
-import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
+import { provideNatsServer } from './provide-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const path = {
@@ -98,15 +94,7 @@ export async function prepare({ natsServer, tests = false, modules = tests, type
   }
   // Programs that were built before the last commit may be those of it, too: what is packed says so.
   if (types) noteCommit()
-  if (natsServer) provideNatsServer()
-}
-
-/** The one on the PATH, else a fetched one. */
-function provideNatsServer() {
-  const found = findNatsServer(env)
-  if (found !== undefined && dirname(found) !== natsServerCacheDir(env)) return
-  if (found !== undefined) return renewNatsServer(env, say)
-  const reason = fetchNatsServer(env, say)
+  const reason = natsServer ? provideNatsServer(env, say) : undefined
   if (reason !== undefined) throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
 }
 

@@ -33,16 +33,9 @@ const mainModule = fileURLToPath(import.meta.url)
 
 const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
-  .option('--version', 'print the version, and the commit that it was built from')
-  .on('option:version', printVersion)
+  .version(versionAndBuild(), '--version', 'print the version, and the commit that it was built from')
   .option('--config <file>', 'a file of settings; the environment overrides it')
   .showHelpAfterError()
-
-/** Before anything else: options that stand after it are not looked at. */
-function printVersion(): never {
-  process.stdout.write(`${versionAndBuild()}\n`)
-  process.exit(0)
-}
 
 const configFile = (): string | undefined => program.opts<{ config?: string }>().config
 
