@@ -7,8 +7,8 @@
  *
  * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks and
  * the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the
- * types of the package's entry points, as `npm pack` ships them, and notes the present commit. A build without git is told
- * the commit by the variable BUILT_FROM.
+ * types of the package's entry points, as `npm pack` ships them, notes the present commit, and makes the modes of files
+ * independent of the umask. A build without git is told the commit by the variable BUILT_FROM.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -34,6 +34,7 @@ import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { bundleConsole, bundleReference } from './bundle-console.mjs'
 import { bundleEvaluate } from './bundle-evaluate.mjs'
 import { bundlePlayground } from './bundle-playground.mjs'
+import { evenModes } from './even-modes.mjs'
 import { provideNatsServer } from './provide-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -92,8 +93,11 @@ export async function prepare({ natsServer, tests = false, modules = tests, type
       if (types && !areTypesWritten()) await writeTypes()
     })
   }
-  // Programs that were built before the last commit may be those of it, too: what is packed says so.
-  if (types) noteCommit()
+  if (types) {
+    // Programs that were built before the last commit may be those of it, too: what is packed says so.
+    noteCommit()
+    evenModes(root)
+  }
   const reason = natsServer ? provideNatsServer(env, say) : undefined
   if (reason !== undefined) throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
 }
