@@ -24,9 +24,8 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { argv, env, exit, stderr, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { natsServerCacheDir } from '../src/delivery/nats-server/find-nats-server.mjs'
-import { fetchNatsServer } from './fetch-nats-server.mjs'
 import { prepareOrExit } from './prepare.mjs'
+import { ownNatsServer } from './provide-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const parts = join(root, 'config', 'debian')
@@ -115,13 +114,10 @@ License: Apache-2.0
  The text is in /usr/share/common-licenses/Apache-2.0.
 `
 
-/** The pinned one, whatever this machine has on its PATH. */
 function natsServer() {
-  const program = join(natsServerCacheDir(env), 'nats-server')
-  if (spawnSync(program, ['--version']).status === 0) return program
-  const reason = fetchNatsServer(env, say)
-  if (reason === undefined) return program
-  say(`There is no nats-server for the package: ${reason}.`)
+  const found = ownNatsServer(env, say)
+  if ('program' in found) return found.program
+  say(`There is no nats-server for the package: ${found.reason}.`)
   return exit(1)
 }
 
