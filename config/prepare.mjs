@@ -385,7 +385,7 @@ export async function prepareOrExit(wanted) {
 
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(resolve(argv[1])).href) {
   await prepareOrExit({
-    natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL,
+    natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL && !env.NATS_URL_FILE,
     modules: argv.includes('--modules') || argv.includes('--tests'),
     tests: argv.includes('--tests'),
     types: argv.includes('--types'),

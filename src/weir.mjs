@@ -10,8 +10,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 const isClone = existsSync(new URL('main.ts', import.meta.url))
-/** Commands that run a local nats-server unless NATS_URL is set. */
-const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL
+/** Commands that run a local nats-server unless NATS_URL is set, itself or by a file. */
+const runsNatsServer =
+  argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL && !env.NATS_URL_FILE
 if (isClone) {
   const { prepareOrExit } = await import('../config/prepare.mjs')
   await prepareOrExit({ natsServer: runsNatsServer })

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
-import { settingNames } from '../src/management/process/settings.js'
+import { settingNames } from '../src/management/process/setting-layers.js'
 import { Checks } from './harness/checks.js'
 import { wings } from './harness/wings.js'
 
