@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { argv, env, exit, stderr, stdout } from 'node:process'
+import { argv, env, execPath, exit, stderr, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { prepareOrExit } from './prepare.mjs'
@@ -94,6 +94,7 @@ function copyWeir(tree) {
   copyModules(modules('--omit=optional'), tree)
   cpSync(natsServer(), join(tree, home, 'bin', 'nats-server'))
   writeFileSync(join(tree, 'usr/share/doc/weir/copyright'), copyright)
+  output(execPath, ['config/sbom.mjs', join(tree, 'usr/share/doc/weir/sbom.cdx.json')])
   for (const [part, path] of [
     ['weir', 'usr/bin/weir'],
     ['weir.jsonc', 'etc/weir/weir.jsonc'],

@@ -52,6 +52,9 @@ t.test('the package', { skip: reason ?? false }, async (t) => {
     const env = { PATH: `${process.env['PATH']}:${at('usr/lib/weir/bin')}` }
     const started = spawnSync('node', [weir, ...command], { encoding: 'utf8', env })
     t.match(started.stderr, /^weir: The embedded ClickHouse is not installed/, 'it is another package')
+    t.match(JSON.parse(readFileSync(at('usr/share/doc/weir/sbom.cdx.json'), 'utf8')), {
+      bomFormat: 'CycloneDX',
+    })
     t.match(execFileSync(at('usr/lib/weir/bin/nats-server'), ['--version'], { encoding: 'utf8' }), /v2\.\d+/)
     t.end()
   })
