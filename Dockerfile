@@ -1,6 +1,6 @@
 # Weir with everything it needs, including a nats-server for `weir serve`.
 #
-#   docker build -t weir .
+#   docker build -t weir --build-arg BUILT_FROM="$(git log -1 --format='%H %cs')" .
 #   docker run --name weir --init -v weir-data:/data -p 127.0.0.1:8080:8080 \
 #     --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges weir
 #   docker exec weir weir account list
@@ -15,6 +15,8 @@ COPY fixtures fixtures
 # The console shows recipes of the documents.
 COPY docs/recipes docs/recipes
 COPY src src
+# The commit, which `weir --version` says: the builder gets no .git.
+ARG BUILT_FROM
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 
@@ -31,8 +33,9 @@ COPY --from=build /weir/dist/console dist/console
 COPY --from=build /weir/dist/playground dist/playground
 COPY --from=build /weir/dist/reference dist/reference
 COPY --from=build /weir/dist/geo dist/geo
-# The command alone: what it starts is built.
+# The command, and what finds the nats-server: all else that it starts is built.
 COPY src/weir.mjs src/weir.mjs
+COPY src/delivery/nats-server/find-nats-server.mjs src/delivery/nats-server/find-nats-server.mjs
 COPY config config
 COPY fixtures fixtures
 

@@ -7,7 +7,8 @@
  *
  * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks and
  * the generated documents need it; `--tests` also prepares the test runner and bundles the test files. `--types` writes the
- * types of the package's entry points, as `npm pack` ships them.
+ * types of the package's entry points, as `npm pack` ships them, notes the present commit, and makes the modes of files
+ * independent of the umask. A build without git is told the commit by the variable BUILT_FROM.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,13 +26,11 @@ import { dirname, join, resolve } from 'node:path'
 import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import {
-  findNatsServer,
-  natsServerCacheDir,
-  natsServerMissing,
-} from '../src/delivery/nats-server/find-nats-server.mjs'
+import { natsServerMissing } from '../src/delivery/nats-server/find-nats-server.mjs'
 import { tryLock } from '../src/management/process/file-lock.mjs'
-import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
+import { builtFrom, writeBuiltFrom } from './built-from.mjs'
+import { evenModes } from './even-modes.mjs'
+import { provideNatsServer } from './provide-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const path = {
@@ -42,6 +41,7 @@ const path = {
   dist: join(root, 'dist'),
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
+  builtFrom: join(root, 'dist', 'programs', 'built-from.json'),
   console: join(root, 'dist', 'console'),
   evaluate: join(root, 'dist', 'evaluate'),
   types: join(root, 'dist', 'types'),
@@ -88,15 +88,12 @@ export async function prepare({ natsServer, tests = false, modules = tests, type
       if (types && !areTypesWritten()) await writeTypes()
     })
   }
-  if (natsServer) provideNatsServer()
-}
-
-/** The one on the PATH, else a fetched one. */
-function provideNatsServer() {
-  const found = findNatsServer(env)
-  if (found !== undefined && dirname(found) !== natsServerCacheDir(env)) return
-  if (found !== undefined) return renewNatsServer(env, say)
-  const reason = fetchNatsServer(env, say)
+  if (types) {
+    // Programs that were built before the last commit may be those of it, too: what is packed says so.
+    noteCommit()
+    evenModes(root)
+  }
+  const reason = natsServer ? provideNatsServer(env, say) : undefined
   if (reason !== undefined) throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
 }
 
@@ -174,7 +171,16 @@ async function buildPrograms() {
   await building(bundleEvaluate(root, path.evaluate))
   await building(bundlePlayground(root, path.playground))
   await building(bundleReference(root, path.reference))
+  noteCommit()
   writeFileSync(path.bundled, signature)
+}
+
+function noteCommit() {
+  try {
+    writeBuiltFrom(path.builtFrom, builtFrom(root, env.BUILT_FROM))
+  } catch (error) {
+    throw new PrepareError(error instanceof Error ? error.message : String(error))
+  }
 }
 
 const bundleSignature = () =>
@@ -383,7 +389,7 @@ export async function prepareOrExit(wanted) {
 
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(resolve(argv[1])).href) {
   await prepareOrExit({
-    natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL,
+    natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL && !env.NATS_URL_FILE,
     modules: argv.includes('--modules') || argv.includes('--tests'),
     tests: argv.includes('--tests'),
     types: argv.includes('--types'),

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { version } from './ground/core/package.js'
+import { versionAndBuild } from './ground/core/package.js'
 import { showSources } from './ground/core/telemetry/stack-traces.js'
 import { errorText, forTerminal } from './ground/core/text/terminal.js'
 import { sentenceForTerminal } from './ground/core/text/times.js'
@@ -39,7 +39,7 @@ const mainModule = fileURLToPath(import.meta.url)
 
 const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
-  .version(version, '--version', 'print the version')
+  .version(versionAndBuild(), '--version', 'print the version, and the commit that it was built from')
   .option('--config <file>', 'a file of settings; the environment overrides it')
   .option('--profile <name>', 'the address and key that weir login kept under this name')
   .configureHelp(helpForm)

@@ -34,6 +34,7 @@ import {
   type Settings,
 } from '../management/process/settings.js'
 import { type RoleSpec, Supervisor } from '../management/process/supervisor.js'
+import { embeddedFault } from '../management/store/clickhouse/embedded.js'
 import { announceApi, announceDecisions } from './announce.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { type Program, roleSpec, workerNames } from './programs.js'
@@ -150,8 +151,10 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
  * would report only after a nats-server runs and the first account exists. The port is opened and closed again; the API
  * opens it before anything else. Throws a `StartFault`.
  */
-async function preflight({ api, data, geo, nats }: Settings): Promise<void> {
+async function preflight({ api, clickhouse, data, geo, nats }: Settings): Promise<void> {
   await openGeo(geo.databases)
+  const missing = clickhouse.url === undefined ? embeddedFault() : undefined
+  if (missing !== undefined) throw new StartFault(missing)
   const drop: RequestListener = (_request, response) => response.destroy()
   const listening = await listenHttp(api.host, api.port, drop).catch((error: unknown) => {
     throw listenFault(error, api.host, api.port)

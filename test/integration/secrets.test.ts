@@ -95,6 +95,38 @@ t.test('the processes of weir serve', async (t) => {
   t.equal(below.length, 7, 'no other process')
 })
 
+t.test(
+  'secrets in files: weir serve works with them, and no process has one in its environment',
+  async (t) => {
+    const dir = tempDir(t)
+    const front = await startClickhouseFront(join(dir, 'clickhouse'), 0)
+    t.teardown(() => front.process.stop())
+    const secrets = {
+      WEIR_BOOTSTRAP_TOKEN: given.WEIR_BOOTSTRAP_TOKEN,
+      WEIR_SECRET_KEY: given.WEIR_SECRET_KEY,
+      CLICKHOUSE_URL: front.url,
+    }
+    const inFiles = Object.entries(secrets).map(([name, value]) => {
+      const file = join(dir, name.toLowerCase())
+      writeFileSync(file, `${value}\n`)
+      return [`${name}_FILE`, file]
+    })
+    const env = { ...Object.fromEntries(inFiles), WEIR_LOG_LEVEL: 'debug' }
+    const weir = await startWeir(join(dir, 'data'), env, given.WEIR_BOOTSTRAP_TOKEN)
+    t.teardown(() => weir.stop())
+    const { id } = await weir.api.ipPolicy.create({ description: 'kept by the server' })
+    t.match(await weir.api.ipPolicy.get(id), { id })
+    const below = processesBelow(weir.process.pid)
+    t.ok(below.length >= 6, `${below.length} processes`)
+    for (const { pid, role } of below) t.strictSame(secretsIn(pid, secrets), [], role)
+    await weir.stop()
+    const output = weir.process.output()
+    const password = new URL(front.url).password
+    for (const value of [...Object.values(secrets), password])
+      t.notOk(output.includes(value), 'nor is it logged')
+  },
+)
+
 t.test('the processes that a role starts for one purpose', async (t) => {
   const urls = {
     CLICKHOUSE_URL: 'http://weir:secret-of-clickhouse-0001@127.0.0.1:1',
@@ -116,6 +148,12 @@ t.test('the processes that a role starts for one purpose', async (t) => {
       secrets: ['WEIR_TRIAL_NATS_URL'],
     },
     {
+      name: 'a trial, with the address of its role in a file',
+      env: { ...secrets, NATS_URL: '', NATS_URL_FILE: '/nowhere' },
+      fork: () => forkTrial(program, loadSettings({ secrets: ['WEIR_TRIAL_NATS_URL'] }).settings),
+      secrets: ['WEIR_TRIAL_NATS_URL'],
+    },
+    {
       name: 'a trial without a user of its own',
       env: { ...secrets, WEIR_TRIAL_NATS_URL: '' },
       fork: () => forkTrial(program, loadSettings().settings),
@@ -128,7 +166,9 @@ t.test('the processes that a role starts for one purpose', async (t) => {
     try {
       t.strictSame(secretsIn(child.pid!, secrets), names, name)
       t.equal(environmentOf(child.pid!).get('PASSED_ON'), 'as-it-is', name)
+      t.notOk(environmentOf(child.pid!).has('NATS_URL_FILE'), `${name}: one address`)
     } finally {
+      delete process.env['NATS_URL_FILE']
       child.kill('SIGKILL')
     }
   }

@@ -22,6 +22,20 @@ export const version: string = JSON.parse(readFileSync(join(packageDir, 'package
 /** The path of a file that is neither compiled nor bundled. */
 export const packageFile = (...path: readonly string[]): string => join(packageDir, ...path)
 
+/** Which source the programs were built from; `config/built-from.mjs` wrote it when they were. */
+interface BuiltFrom {
+  readonly commit?: string
+  readonly day?: string
+  readonly changed?: boolean
+}
+
+/** The version, and what it was built from. Programs may read the first word alone. */
+export function versionAndBuild(file = packageFile('dist', 'programs', 'built-from.json')): string {
+  const { commit, day, changed = false }: BuiltFrom = JSON.parse(readFileSync(file, 'utf8'))
+  if (commit === undefined) return `${version} (built from an unknown commit)`
+  return `${version} (built from ${commit.slice(0, 8)} of ${day}${changed ? ', with changes' : ''})`
+}
+
 /** Programs that others start, as compiled modules. Each is an entry of `config/bundle.mjs`. */
 const modules = {
   emulator: '../emulator/main.js',

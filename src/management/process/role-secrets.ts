@@ -3,6 +3,7 @@
  * only the secrets that it works with. All other variables of the environment are passed on.
  */
 import { declared, type SettingGroup } from './declared-settings.js'
+import { fileVariable } from './secret-files.js'
 
 /** How the AWS SDK finds credentials in the environment. Variables that name a file, and the profile, are no secrets. */
 const awsCredentials = [
@@ -34,14 +35,25 @@ export const secretsOf = {
 /** A role that another process may start. */
 export type ChildRole = keyof typeof secretsOf
 
-/** Settings that are secrets. An address of the table is one too: it may carry a password. */
-const secretSettings = Object.values<SettingGroup>(declared)
-  .flatMap((group) => Object.values(group))
-  .filter((setting) => setting.form.secret)
-  .map((setting) => setting.env)
+const ofRoles: readonly string[] = Object.values(secretsOf).flat()
 
-const secretNames: ReadonlySet<string> = new Set([...secretSettings, ...Object.values(secretsOf).flat()])
+/** Settings that are secrets. An address of the table is one too: it may carry a password. */
+export const secretSettings: ReadonlySet<string> = new Set(
+  Object.values<SettingGroup>(declared)
+    .flatMap((group) => Object.values(group))
+    .filter(({ env, form }) => form.secret === true || ofRoles.includes(env))
+    .map(({ env }) => env),
+)
+
+const secretNames: ReadonlySet<string> = new Set([...secretSettings, ...ofRoles])
+
+/** By the variable that names a file: the secret in it. */
+const secretInFile: ReadonlyMap<string, string> = new Map(
+  [...secretSettings].map((env) => [fileVariable(env), env]),
+)
 
 /** May a process that gets only these secrets have this variable or setting? */
-export const mayHave = (name: string, secrets: readonly string[]): boolean =>
-  !secretNames.has(name) || secrets.includes(name)
+export function mayHave(name: string, secrets: readonly string[]): boolean {
+  const secret = secretInFile.get(name) ?? name
+  return !secretNames.has(secret) || secrets.includes(secret)
+}

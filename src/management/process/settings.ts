@@ -3,22 +3,30 @@
  *
  * Precedence: `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
  * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is `natsUrl`. An
- * empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm.
+ * empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm. A secret may instead be in a
+ * file (`secret-files.ts`).
  *
  * The only file that reads `process.env`.
  */
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import type { KindSettings } from '../../delivery/deliver/kind/sender.js'
 import { findNatsServer } from '../../delivery/nats-server/find-nats-server.mjs'
-import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
-import { nearestNames } from '../../ground/core/nearest.js'
+import { shown } from '../../ground/core/errors.js'
 import { packageFile } from '../../ground/core/package.js'
 import { declared, declaredOfKinds, type Setting, type SettingGroup } from './declared-settings.js'
 import { mayHave } from './role-secrets.js'
+import { fileVariable, readSecretFile, SettingsError } from './secret-files.js'
+import {
+  didYouMean,
+  type Environment,
+  type Layer,
+  type RawValue,
+  readEnvironment,
+  readFile,
+  settingNames,
+} from './setting-layers.js'
 import * as form from './setting-value.js'
 
 type Declared = typeof declared
@@ -37,35 +45,6 @@ export type Settings = Omit<Values, 'geo' | 'ops'> & {
   /** `port` serves `/healthz`, `/readyz` and `/metrics` of a role without the API; 0: any free port. */
   readonly ops: Values['ops'] & { readonly port: number }
 }
-
-const all: readonly Setting<unknown>[] = [
-  ...Object.values<SettingGroup>(declared),
-  ...Object.values(declaredOfKinds),
-].flatMap((group) => Object.values(group))
-
-/** The names of all settings, as environment variables. */
-export const settingNames: readonly string[] = all.map((setting) => setting.env)
-
-const fileKey = (env: string): string =>
-  env
-    .replace(/^WEIR_/, '')
-    .toLowerCase()
-    .replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-const settingOfKey = new Map(all.map((setting) => [fileKey(setting.env), setting]))
-
-/** An invalid setting; the message says which, where it was set and what is allowed. */
-export class SettingsError extends StartFault {}
-
-/** The text of a value; `name` is its origin, such as `config/mine.jsonc:12: port` or `WEIR_PORT`. */
-interface RawValue {
-  readonly text: string
-  readonly name: string
-  readonly layer: 'default' | 'file' | 'environment'
-}
-
-type Layer = ReadonlyMap<Setting<unknown>, RawValue>
-type Environment = Readonly<Record<string, string | undefined>>
 
 interface LoadedSettings {
   readonly settings: Settings
@@ -95,10 +74,14 @@ export function loadSettings(options: LoadOptions = {}): LoadedSettings {
 }
 
 /** The environment of a child process: that of this process, of its secrets only these, with additions. */
-export const childEnvironment = (
+export function childEnvironment(
   secrets: readonly string[],
   added: Readonly<Record<string, string>>,
-): NodeJS.ProcessEnv => ({ ...environmentFor(secrets, process.env), ...added })
+): NodeJS.ProcessEnv {
+  // A value that is added takes the place of a file, too.
+  const withoutFiles = Object.fromEntries(Object.keys(added).map((name) => [fileVariable(name), undefined]))
+  return { ...environmentFor(secrets, process.env), ...withoutFiles, ...added }
+}
 
 const environmentFor = (secrets: readonly string[], environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => mayHave(name, secrets)))
@@ -178,9 +161,14 @@ function settingValue(setting: Setting<unknown>, raw: RawValue | undefined): unk
     if (setting.optional || setting.fallback !== undefined) return setting.fallback
     throw new SettingsError(`${setting.env} has no value: it must be ${setting.form.allowed}.`)
   }
-  const value = setting.form.parse(raw.text)
+  const text = raw.isFile ? readSecretFile(raw.name, raw.text) : raw.text
+  const value = setting.form.parse(text)
   if (value !== undefined) return value
-  const shownValue = setting.form.secret ? 'is malformed' : `is ${shown(form.withoutCredentials(raw.text))}`
+  if (raw.isFile)
+    throw new SettingsError(
+      `${raw.name} names ${raw.text}, whose content is malformed: it must be ${setting.form.allowed}.`,
+    )
+  const shownValue = setting.form.secret ? 'is malformed' : `is ${shown(form.withoutCredentials(text))}`
   throw new SettingsError(`${raw.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
@@ -189,69 +177,6 @@ function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
     .map((name) => `Unknown setting ${name} was ignored.${didYouMean(name, settingNames)}`)
-}
-
-const didYouMean = (name: string, known: Iterable<string>): string => {
-  const [nearest] = nearestNames(name, known, 1)
-  return nearest === undefined ? '' : ` Did you mean ${nearest}?`
-}
-
-function readEnvironment(environment: Environment): Layer {
-  const layer = new Map<Setting<unknown>, RawValue>()
-  for (const setting of all) {
-    const text = environment[setting.env]
-    if (text !== undefined && text !== '')
-      layer.set(setting, { text, name: setting.env, layer: 'environment' })
-  }
-  return layer
-}
-
-function readFile(path: string, layer: 'default' | 'file'): Layer {
-  const text = readText(path)
-  const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
-  const errors: ParseError[] = []
-  const root = parseTree(text, errors, { allowTrailingComma: true })
-  const [syntax] = errors
-  if (syntax !== undefined) {
-    throw new SettingsError(
-      `${path}:${lineOf(syntax.offset)}: the file is not JSON: ${printParseErrorCode(syntax.error)}.`,
-    )
-  }
-  if (root?.type !== 'object') throw new SettingsError(`${path}:1: the file must hold one JSON object.`)
-  const raw = new Map<Setting<unknown>, RawValue>()
-  for (const member of root.children ?? []) {
-    const [keyNode, valueNode] = member.children as [Node, Node]
-    const key = String(keyNode.value)
-    const place = `${path}:${lineOf(keyNode.offset)}`
-    const setting = settingOfKey.get(key)
-    if (setting === undefined) {
-      throw new SettingsError(
-        `${place}: unknown setting ${shown(key)}.${didYouMean(key, settingOfKey.keys())}`,
-      )
-    }
-    if (raw.has(setting)) throw new SettingsError(`${place}: ${key} appears twice in the file.`)
-    const value = textOf(valueNode, setting, `${place}: ${key}`)
-    if (value !== undefined) raw.set(setting, { text: value, name: `${place}: ${key}`, layer })
-  }
-  return raw
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
-  } catch (error) {
-    throw new SettingsError(`The settings file ${path} can't be read: ${messageOf(error)}.`)
-  }
-}
-
-/** A value in a file, as the text it would have in the environment; `null` means unset in this file. */
-function textOf(node: Node, setting: Setting<unknown>, name: string): string | undefined {
-  const value: unknown = getNodeValue(node)
-  if (value === null) return undefined
-  if (typeof value === 'string' || typeof value === 'number') return String(value)
-  const isTexts = Array.isArray(value) && value.every((element) => typeof element === 'string')
-  if (isTexts && setting.form.list) return value.join(',')
-  throw new SettingsError(`${name} is of the wrong type: it must be ${setting.form.allowed}.`)
 }
 
 /** Countries come with a package; `config/prepare.mjs` builds the file of autonomous systems. */

@@ -8,7 +8,8 @@ import { monotonicMs, randomToken, sleep, within } from '../../ground/core/clock
 import { forkOptions, programFile } from '../../ground/core/package.js'
 import type { ReleaseStack } from '../../ground/core/release.js'
 import { openNats } from '../../ground/nats/nats.js'
-import { childEnvironment, settingNames } from '../../management/process/settings.js'
+import { settingNames } from '../../management/process/setting-layers.js'
+import { childEnvironment } from '../../management/process/settings.js'
 import type { DeadLetter } from '../../words/shape/dead-letter.js'
 import { emulatorClient } from '../emulator/client.js'
 

@@ -3,14 +3,15 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { destinationKinds } from '../../../src/delivery/deliver/kinds.js'
+import { mayHave } from '../../../src/management/process/role-secrets.js'
+import { SettingsError } from '../../../src/management/process/secret-files.js'
 import { secretKey } from '../../../src/management/process/secret-key.js'
+import { settingNames } from '../../../src/management/process/setting-layers.js'
 import {
   describeChanged,
   describeSettings,
   loadSettings,
   localNatsServerEnvironment,
-  SettingsError,
-  settingNames,
 } from '../../../src/management/process/settings.js'
 
 const key = Buffer.alloc(32, 7).toString('base64')
@@ -266,6 +267,117 @@ t.test('refused, with a sentence that says why', (t) => {
     for (const part of says) t.ok(error?.message.includes(part), `${name}: names ${part}`)
     if (hides !== undefined) t.notOk(error?.message.includes(hides), `${name}: hides the secret`)
   }
+  t.end()
+})
+
+t.test('a secret in a file', (t) => {
+  const dir = t.testdir({
+    key: `${key}\n`,
+    windows: `${key}\r\n`,
+    nats: 'nats://u:hunter2@h',
+    'mine.jsonc': JSON.stringify({ secretKeyFile: join(t.testdirName, 'key') }),
+  })
+  const at = (name: string) => join(dir, name)
+  for (const [name, environment, file] of [
+    ['with a line break at its end', { WEIR_SECRET_KEY_FILE: at('key') }, undefined],
+    ['with one of Windows', { WEIR_SECRET_KEY_FILE: at('windows') }, undefined],
+    [
+      'with an empty variable of the other name',
+      { WEIR_SECRET_KEY_FILE: at('key'), WEIR_SECRET_KEY: '' },
+      undefined,
+    ],
+    ['named by a file of settings', {}, at('mine.jsonc')],
+    ['the environment wins', { WEIR_SECRET_KEY: key }, at('mine.jsonc')],
+  ] as const) {
+    const { settings, warnings } = loadSettings({ environment, file })
+    t.equal(settings.data.secretKey, key, name)
+    t.strictSame(warnings, [], name)
+    t.notOk(JSON.stringify(describeSettings(settings)).includes(key), `${name}: it is not shown`)
+  }
+  const other = { WEIR_SECRET_KEY: Buffer.alloc(32, 8).toString('base64') }
+  t.equal(
+    loadSettings({ environment: other, file: at('mine.jsonc') }).settings.data.secretKey,
+    other.WEIR_SECRET_KEY,
+  )
+  const { settings } = loadSettings({ environment: { NATS_URL_FILE: at('nats') } })
+  t.strictSame(settings.nats.servers, ['nats://u:hunter2@h'], 'an address with a password')
+  t.match(describeSettings(settings)['NATS_URL'], '***')
+  t.end()
+})
+
+t.test('every secret may be in a file, and a process that may not have it does not read it', (t) => {
+  const names = [
+    'CLICKHOUSE_URL',
+    'NATS_URL',
+    'WEIR_API_KEY',
+    'WEIR_BOOTSTRAP_TOKEN',
+    'WEIR_SECRET_KEY',
+    'WEIR_TRIAL_NATS_URL',
+  ]
+  const inFiles = settingNames.filter((name) => name.endsWith('_FILE'))
+  t.strictSame(inFiles.toSorted(), names.map((name) => `${name}_FILE`).toSorted())
+  for (const name of names) {
+    const environment = { [`${name}_FILE`]: '/nowhere' }
+    t.throws(
+      () => loadSettings({ environment }),
+      new RegExp(`^${name}_FILE names /nowhere, which can't be read: .*ENOENT`),
+    )
+    t.doesNotThrow(() => loadSettings({ environment, secrets: [] }), name)
+    t.ok(mayHave(`${name}_FILE`, [name]) && !mayHave(`${name}_FILE`, []), name)
+  }
+  t.end()
+})
+
+t.test('files of secrets that are refused', (t) => {
+  const dir = t.testdir({
+    key,
+    empty: '\n',
+    large: 'x'.repeat(65 * 1024),
+    short: 'hunter2',
+    folder: {},
+    'both.jsonc': JSON.stringify({ secretKey: key, secretKeyFile: '/nowhere' }),
+  })
+  const at = (name: string) => join(dir, name)
+  const cases: readonly (readonly [name: string, Record<string, string>, says: RegExp])[] = [
+    [
+      'empty',
+      { WEIR_SECRET_KEY_FILE: at('empty') },
+      /^WEIR_SECRET_KEY_FILE names \S+empty, which is empty\.$/,
+    ],
+    [
+      'a directory',
+      { WEIR_SECRET_KEY_FILE: at('folder') },
+      /folder, which can't be read: it is not a file\.$/,
+    ],
+    [
+      'too large',
+      { WEIR_SECRET_KEY_FILE: at('large') },
+      /large, which can't be read: it is larger than 64 KiB\.$/,
+    ],
+    [
+      'malformed',
+      { WEIR_SECRET_KEY_FILE: at('short') },
+      /^WEIR_SECRET_KEY_FILE names \S+short, whose content is malformed: it must be 32 bytes/,
+    ],
+    [
+      'an address that is none',
+      { CLICKHOUSE_URL_FILE: at('short') },
+      /short, whose content is malformed: it must be an http/,
+    ],
+    [
+      'both',
+      { WEIR_SECRET_KEY: key, WEIR_SECRET_KEY_FILE: at('key') },
+      /^WEIR_SECRET_KEY and WEIR_SECRET_KEY_FILE are both set: one must go\.$/,
+    ],
+  ]
+  for (const [name, environment, says] of cases) {
+    const error = thrown(() => loadSettings({ environment }))
+    t.ok(error instanceof SettingsError, name)
+    t.match(error?.message, says, name)
+    t.notMatch(error?.message, 'hunter2', `${name}: hides the secret`)
+  }
+  const both = thrown(() => loadSettings({ environment: {}, file: at('both.jsonc') }))
+  t.match(both?.message, /both\.jsonc:1: secretKey and \S+both\.jsonc:1: secretKeyFile are both set/)
   t.end()
 })
 

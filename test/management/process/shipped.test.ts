@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync }
 import { dirname, join, normalize, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { version } from '../../../src/ground/core/package.js'
+import { versionAndBuild } from '../../../src/ground/core/package.js'
 import { blocks, pages, prose } from '../../docs/pages.js'
 import { runFile } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -17,6 +17,7 @@ const packageJson = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly bin: Readonly<Record<string, string>>
   readonly scripts: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
 }
 const image = imageFiles()
 const programs = imagePrograms()
@@ -106,7 +107,8 @@ t.test('packages that programs load are dependencies', (t) => {
   }
   t.ok(loaded.has('pino') && loaded.has('chdb'))
   const isBuiltIn = new Set(process.getBuiltinModule('node:module').builtinModules)
-  for (const name of loaded) t.ok(isBuiltIn.has(name) || name in packageJson.dependencies, name)
+  const declared = { ...packageJson.dependencies, ...packageJson.optionalDependencies }
+  for (const name of loaded) t.ok(isBuiltIn.has(name) || name in declared, name)
   t.end()
 })
 
@@ -129,7 +131,7 @@ async function runsThere(t: Test, dir: string): Promise<string> {
   const command = join(dir, packageJson.bin['weir'] ?? '')
   const output = (...words: string[]): string =>
     execFileSync(command, words, { encoding: 'utf8', cwd: tempDir(t) })
-  t.equal(output('--version'), `${version}\n`)
+  t.equal(output('--version'), `${versionAndBuild()}\n`)
   t.match(output('--help'), /^Usage: weir .*\bserve\b/s)
   const emulator = runFile(join(dir, 'dist', 'programs', 'emulator.js'), ['--port', '0'])
   t.teardown(() => emulator.stop())

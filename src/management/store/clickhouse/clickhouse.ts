@@ -11,7 +11,7 @@ import {
   parseError,
 } from '@clickhouse/client'
 import { monotonicMs, sleep, within, yieldTurn } from '../../../ground/core/clock.js'
-import { badRequest } from '../../../ground/core/errors.js'
+import { badRequest, StartFault } from '../../../ground/core/errors.js'
 import { newId } from '../../../ground/core/ids.js'
 import { ReleasedBuffers } from '../../../ground/core/released-buffers.js'
 import {
@@ -23,6 +23,7 @@ import {
   shardInsertSettings,
 } from './cluster.js'
 import { BlocksInFile, BlocksInMemory, type CollectedBlocks } from './collected-blocks.js'
+import { embeddedFault } from './embedded.js'
 import { isReplicaNotReady } from './errors.js'
 
 interface ClickhouseOptions {
@@ -55,6 +56,8 @@ const plainTables = { output_format_pretty_color: 0 } as const
 
 export async function openClickhouse(options: ClickhouseOptions): Promise<Clickhouse> {
   if (options.url === undefined) {
+    const fault = embeddedFault()
+    if (fault !== undefined) throw new StartFault(fault)
     // The engine is large: with a server it is never loaded.
     const { ChdbConnection } = await import('./chdb-connection.js')
     const connection = new ChdbConnection(ownDirectory(options.directory), parseError)
