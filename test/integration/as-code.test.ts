@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import {
   exampleCertificate,
   examplePrivateKey,
@@ -210,6 +211,8 @@ t.test('files of every kind', async (t) => {
   const own = await weir(first!, ['plan', join(dir, 'export.yaml')])
   t.match(own, { code: 0 }, own.output)
 
+  const json = await weir(first!, ['export', '--json'])
+  t.same(JSON.parse(json.output), parse(text), 'the same as JSON')
   const tested = await weir(first!, ['test', join(dir, 'export.yaml')])
   t.match(tested, { code: 0, output: /2 passed, 0 failed/ }, tested.output)
 

@@ -12,7 +12,8 @@ import { escaped } from './placeholders.js'
 import { mapExpectation, mapReferences } from './references.js'
 import { replaceSecrets } from './secret-members.js'
 
-export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): string {
+/** `json`: as JSON, which is YAML, too. */
+export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>, json = false): string {
   const names = new LocalIds()
   const addresses = new Map<string, string>()
   for (const kind of managedKinds) {
@@ -30,7 +31,8 @@ export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>): st
     const all = account.get(managedKinds.find((each) => each.section === section)!) ?? []
     return [section, all.map((live) => writer.entry({ section, ...kind }, live))] as const
   })
-  return writeYaml(Object.fromEntries(sections))
+  const file = Object.fromEntries(sections)
+  return json ? `${JSON.stringify(file, undefined, 2)}\n` : writeYaml(file)
 }
 
 const subjectOf = ({ cidr, list }: JsonObject, names: LocalIds): string =>

@@ -11,6 +11,7 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
     .description('the configuration of an account as YAML, for weir plan and weir apply')
     .summary('the configuration of an account as YAML')
     .option('--output <file>', 'write it there instead of to standard output')
+    .option('--json', 'as JSON, which plan and apply read as well')
     .option('--schema', 'the JSON Schema of such files instead, for editors')
     .action(async (options: ExportOptions) => (await load()).exportAccount(settings(), options))
 

@@ -30,12 +30,16 @@ const print = (text: string): void => void process.stdout.write(`${forTerminal(t
 export interface ExportOptions {
   readonly output?: string
   readonly schema?: true
+  readonly json?: true
 }
 
-export async function exportAccount(settings: Settings, { output, schema }: ExportOptions): Promise<void> {
+export async function exportAccount(
+  settings: Settings,
+  { output, schema, json }: ExportOptions,
+): Promise<void> {
   const text = schema
     ? `${JSON.stringify(fileSchema(), undefined, 2)}\n`
-    : exported(await readAccount(clientOf(settings)))
+    : exported(await readAccount(clientOf(settings)), json)
   if (output === undefined) process.stdout.write(text)
   else await writeFile(output, text)
 }
