@@ -1,5 +1,5 @@
 /** An account in files: exported, made again in an empty deployment, changed, and left alone when nothing differs. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -148,6 +148,13 @@ async function changedByHand(
   t.match(drift.output, /description: "by hand" -> "ssh"/)
   t.match(drift.output, /left as they are: 1 in ip_policies/)
 
+  const policies = { inbound: [{ expressions: ['conn.nothing == 1'], actions: [{ type: 'deny' }] }] }
+  const edges = ['ssh.example.com:22', 'new.example.com:22'].map((each) => ({ hostports: [each], policies }))
+  writeFileSync(`${file}.json`, JSON.stringify({ tcp_edges: edges }))
+  const refused = await weir(here, ['plan', `${file}.json`])
+  const sentences = refused.output.match(/the API would refuse it now: .*conn\.nothing/g)
+  t.equal(sentences?.length, 2, 'what would be refused is said, of what is there and of what is new')
+
   // A rule goes, one comes, a policy has another name, a certificate is another one, a test expects the new decision.
   const changed = text
     .replace(/ +- description: fourth floor\n +cidr: 203\.0\.113\.0\/24\n/, '      - cidr: 198.51.100.0/24\n')
@@ -188,6 +195,10 @@ t.test('files of every kind', async (t) => {
   t.match(without, { code: 1, output: /the environment has no WEB_SECRET/ }, 'a secret that is not there')
   const asked = await weir(first!, ['apply', file], secrets)
   t.match(asked, { code: 1, output: /--tokens FILE/ }, 'a token needs a place')
+  writeFileSync(tokens, '', { mode: 0o644 })
+  const open = await weir(first!, ['apply', file, '--tokens', tokens], secrets)
+  t.match(open, { code: 1, output: /can be read or written by others: chmod 600/ }, open.output)
+  chmodSync(tokens, 0o600)
   const before = await changesOf(first!)
   const planned = await weir(first!, ['plan', file])
   t.match(planned, { code: 2, output: /\+ ip_policies {2}office/ }, planned.output)

@@ -6,7 +6,7 @@
  * 2. Kind by kind, resources are changed and made; each may refer to those before it.
  * 3. What is left over is deleted, in reverse.
  */
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, openSync } from 'node:fs'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
 import { hash128 } from '../../ground/core/ids.js'
@@ -88,6 +88,7 @@ export class Application {
       throw new StartFault(
         `${tokened.kind.section} ${tokened.name} gets a token, which is shown once: say with --tokens FILE where to keep it.`,
       )
+    if (tokened !== undefined) checkTokensFile(this.#options.tokens!)
   }
 
   async #deleteAll(differences: readonly Difference[]): Promise<void> {
@@ -116,7 +117,7 @@ export class Application {
     const { tokens } = this.#options
     if (typeof token === 'string' && tokens !== undefined) {
       const line = JSON.stringify({ section: kind.section, name, id: answer['id'], token })
-      appendFileSync(tokens, `${line}\n`, { mode: 0o600 })
+      appendFileSync(tokens, `${line}\n`)
     }
     await this.#writeParts(difference, String(answer['id']))
   }
@@ -180,6 +181,15 @@ export class Application {
     if (!isObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#withIds(each)])) as T
   }
+}
+
+/** A token is shown once: before one is made, its file must be writable, and nobody else may read it. */
+function checkTokensFile(file: string): void {
+  const opened = openSync(file, 'a', 0o600)
+  const { mode } = fstatSync(opened)
+  closeSync(opened)
+  if ((mode & 0o077) !== 0)
+    throw new StartFault(`${file} can be read or written by others: chmod 600 ${file}, or name another file.`)
 }
 
 const orderOf = ({ kind }: Difference): number => managedKinds.indexOf(kind)

@@ -3,7 +3,7 @@
  * of earlier kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
  */
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
-import type { Client } from '../../words/client/client.js'
+import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
@@ -13,7 +13,7 @@ import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
 import { PartDifferences, type Parts } from './part-differences.js'
-import { whyMissing } from './placeholders.js'
+import { missingIn, whyMissing } from './placeholders.js'
 import { secretsIn } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import { type Wanted, wantedOf } from './wanted.js'
@@ -37,6 +37,8 @@ export interface Difference {
   readonly body: Body
   readonly fields: readonly FieldChange[]
   readonly parts: Parts
+  /** Why the API would refuse it now: it may be refused by something that another difference changes. */
+  readonly refusal: string | undefined
 }
 
 export interface Plan {
@@ -45,7 +47,6 @@ export interface Plan {
   /** Resources that no file describes, and that stay. */
   readonly others: readonly { readonly kind: ManagedKind; readonly live: Live; readonly name: string }[]
   readonly unchanged: number
-  readonly names: LocalIds
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
   readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
 }
@@ -64,6 +65,7 @@ export class Comparison {
   readonly #bodies: EntryBodies
   readonly #parts: PartDifferences
   readonly #secrets: Plan['secrets'][number][] = []
+  #checked = 0
   /** Of reservations, by their names. */
   readonly #addresses = new Map<string, string>()
 
@@ -104,7 +106,6 @@ export class Comparison {
       differences: [...differences, ...deletions],
       others,
       unchanged,
-      names: this.#names,
       secrets: this.#secrets,
     }
     return { plan, faults: this.#bodies.faults }
@@ -113,9 +114,10 @@ export class Comparison {
   /** Files may refer to what they don't describe, by its name or its id. */
   #nameOthers(kind: ManagedKind, live: readonly Live[], others: readonly Live[]): void {
     const names = localNames(kind, live)
+    const isOther = new Set(others)
     for (const [index, one] of live.entries()) {
       this.#names.add(kind.resource.kind, one.id, one.id)
-      if (others.includes(one)) this.#names.add(kind.resource.kind, names[index]!, one.id)
+      if (isOther.has(one)) this.#names.add(kind.resource.kind, names[index]!, one.id)
     }
   }
 
@@ -127,7 +129,10 @@ export class Comparison {
       this.#names.add(kind.resource.kind, name, live?.id ?? this.#names.provisional(kind.resource.idPrefix))
       return undefined
     }
-    const changed = live === undefined ? [] : await this.#changedFields(kind, fields, body, live)
+    const { changed, refusal } =
+      live === undefined
+        ? { changed: [], refusal: await this.#refusalOf(kind, body) }
+        : await this.#changedFields(kind, fields, body, live)
     const isReplaced = changed.some(({ name: field }) => fields[field]!.setBy === 'client-at-creation')
     const kept = isReplaced ? undefined : live
     const id = kept?.id ?? this.#names.provisional(kind.resource.idPrefix)
@@ -139,7 +144,7 @@ export class Comparison {
     if (kept !== undefined) this.#addSecrets(kind, fields, body, kept.id)
     if (action === 'update' && changed.length === 0 && Object.keys(parts.counts).length === 0)
       return undefined
-    return { action, kind, name, place, id, live, body, fields: changed, parts }
+    return { action, kind, name, place, id, live, body, fields: changed, parts, refusal }
   }
 
   #addSecrets(kind: ManagedKind, fields: Fields, body: Body, id: string): void {
@@ -154,26 +159,54 @@ export class Comparison {
       this.#secrets.push({ kind, id, body: Object.fromEntries(members.map(([name]) => [name, body[name]])) })
   }
 
-  async #changedFields(kind: ManagedKind, fields: Fields, body: Body, live: Live): Promise<FieldChange[]> {
+  /** What differs; another spelling of the same is none, which the API knows. */
+  async #changedFields(kind: ManagedKind, fields: Fields, body: Body, live: Live): Promise<Changed> {
     const changed = changesOf(kind, fields, body, live.body)
     const isSure = changed.every(({ name }) => isRemoved(fields, body, name))
-    if (isSure || this.#names.provisionalIn(body).length > 0) return changed
-    // Another spelling of the same is none: the API knows.
+    if (isSure || !this.#isWhole(body)) return { changed, refusal: undefined }
     const isMade = changed.some(({ name }) => fields[name]!.setBy === 'client-at-creation')
     const operations = operationsOf(this.#client, kind)
-    try {
-      const shownThen = isMade
-        ? await operations.create(sentBody(body), { validateOnly: true })
-        : await operations.update(live.id, changesBody(fields, body, namesOf(changed)), {
-            validateOnly: true,
-          })
-      const removed = changed.filter(({ name }) => isRemoved(fields, body, name))
-      const written = changesOf(kind, fields, givenOf(fields, shownThen), live.body)
-      return [...written, ...removed]
-    } catch {
-      // It says so when it is applied, or when it is checked for its own sake.
-      return changed
-    }
+    const asked = await refusalOr(() =>
+      isMade
+        ? operations.create(sentBody(body), onlyChecked)
+        : operations.update(live.id, changesBody(fields, body, namesOf(changed)), onlyChecked),
+    )
+    if (typeof asked === 'string') return { changed, refusal: asked }
+    const removed = changed.filter(({ name }) => isRemoved(fields, body, name))
+    const written = changesOf(kind, fields, givenOf(fields, asked), live.body)
+    return { changed: [...written, ...removed], refusal: undefined }
+  }
+
+  /** Of something new. Of many, the first ones are checked: each takes as long as a write. */
+  async #refusalOf(kind: ManagedKind, body: Body): Promise<string | undefined> {
+    if (this.#checked >= checkedMax || !this.#isWhole(body)) return undefined
+    this.#checked += 1
+    const asked = await refusalOr(() => operationsOf(this.#client, kind).create(sentBody(body), onlyChecked))
+    return typeof asked === 'string' ? asked : undefined
+  }
+
+  /** Does it name nothing that is to be made, and no secret that is missing? */
+  #isWhole(body: Body): boolean {
+    return this.#names.provisionalIn(body).length === 0 && [...missingIn(body, '')].length === 0
+  }
+}
+
+interface Changed {
+  readonly changed: readonly FieldChange[]
+  readonly refusal: string | undefined
+}
+
+const onlyChecked = { validateOnly: true }
+const checkedMax = 200
+
+/** The answer of the API, or the sentence with which it refuses the request. */
+async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | string> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status_code >= 500 || error.error_code === undefined)
+      throw error
+    return error.msg
   }
 }
 
@@ -217,4 +250,5 @@ const deletion = (kind: ManagedKind, name: string, live: Live): Difference => ({
   body: live.body,
   fields: [],
   parts: { counts: {} },
+  refusal: undefined,
 })

@@ -31,8 +31,9 @@ export const headline = ({ action, kind, name, live }: Difference, last: LastCha
   return `${signs[action]} ${kind.section}  ${name}${live === undefined ? '' : `  ${live.id}`}${who}`
 }
 
-function membersOf({ action, fields, parts }: Difference): string[] {
-  if (action === 'create' || action === 'delete') return []
+function membersOf({ action, fields, parts, refusal }: Difference): string[] {
+  const refused = refusal === undefined ? [] : [`    the API would refuse it now: ${refusal}`]
+  if (action === 'create' || action === 'delete') return refused
   const members = fields.map(
     ({ name, before, after }) => `    ${name}: ${briefly(before)} -> ${briefly(after)}`,
   )
@@ -40,7 +41,7 @@ function membersOf({ action, fields, parts }: Difference): string[] {
     ([name, { added, changed, removed }]) =>
       `    ${name}: ${added} added, ${changed} changed, ${removed} removed`,
   )
-  return [...members, ...counts]
+  return [...members, ...counts, ...refused]
 }
 
 function othersLines(others: Plan['others']): string[] {

@@ -49,7 +49,8 @@ export function wantedOf(
     name: names[index]!,
     live: found[index],
   }))
-  return { wanted, others: live.filter((one) => !found.includes(one)) }
+  const isFound = new Set(found)
+  return { wanted, others: live.filter((one) => !isFound.has(one)) }
 }
 
 interface Split extends Pick<Wanted, 'place' | 'values' | 'parts'> {

@@ -111,13 +111,14 @@ async function lastOf(client: Client, id: string) {
 }
 
 const summaryOf = ({ differences, others, unchanged }: Plan) => ({
-  differences: differences.map(({ action, kind, name, live, fields, parts }) => ({
+  differences: differences.map(({ action, kind, name, live, fields, parts, refusal }) => ({
     action,
     section: kind.section,
     name,
     id: live?.id ?? null,
     fields,
     parts: parts.counts,
+    refusal: refusal ?? null,
   })),
   not_described: others.map(({ kind, name, live }) => ({ section: kind.section, name, id: live.id })),
   unchanged,
