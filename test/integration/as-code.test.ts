@@ -155,6 +155,11 @@ async function changedByHand(
   const sentences = refused.output.match(/the API would refuse it now: .*conn\.nothing/g)
   t.equal(sentences?.length, 2, 'what would be refused is said, of what is there and of what is new')
 
+  const { id: keyId, token } = await api.apiKey.create({ description: 'may read', rights: ['read'] })
+  const read = await weir({ ...here, token: token! }, ['plan', `${file}.json`])
+  t.match(read, { code: 2, output: /2 not checked by the API, because the key may not write/ }, read.output)
+  await api.apiKey.delete(keyId)
+
   // A rule goes, one comes, a policy has another name, a certificate is another one, a test expects the new decision.
   const changed = text
     .replace(/ +- description: fourth floor\n +cidr: 203\.0\.113\.0\/24\n/, '      - cidr: 198.51.100.0/24\n')

@@ -10,14 +10,14 @@ import { appendFileSync, closeSync, fstatSync, openSync } from 'node:fs'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
 import { hash128 } from '../../ground/core/ids.js'
-import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import type { JsonObject } from '../../ground/core/json-object.js'
 import type { Client } from '../../words/client/client.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
 import type { AnyResource, Fields } from '../../words/resource/kind/define.js'
 import { moduleOf, type Operations, operationsOf } from './account-state.js'
 import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './difference.js'
 import { addressToBe } from './drawn-addresses.js'
-import { comparable } from './given.js'
+import { comparable, mapTexts } from './given.js'
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
@@ -176,10 +176,7 @@ export class Application {
 
   /** A copy with the ids of what was made. */
   #withIds<T>(value: T): T {
-    if (typeof value === 'string') return (this.#ids.get(value) ?? value) as T
-    if (Array.isArray(value)) return value.map((each: unknown) => this.#withIds(each)) as T
-    if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#withIds(each)])) as T
+    return mapTexts(value, (text) => this.#ids.get(text) ?? text)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
-import { comparable, givenFields, givenOf, isEqual } from './given.js'
+import { comparable, givenFields, givenOf, isEqual, mapTexts } from './given.js'
 import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
@@ -18,7 +18,7 @@ import { secretsIn } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import { type Wanted, wantedOf } from './wanted.js'
 
-/** A member that differs; secrets are hidden. */
+/** A member that differs, with names in place of ids; secrets are hidden. */
 interface FieldChange {
   readonly name: string
   readonly before: unknown
@@ -47,6 +47,8 @@ export interface Plan {
   /** Resources that no file describes, and that stay. */
   readonly others: readonly { readonly kind: ManagedKind; readonly live: Live; readonly name: string }[]
   readonly unchanged: number
+  /** Differences that the API did not check, since the key may not write: another spelling counts as one, too. */
+  readonly unchecked: number
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
   readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
 }
@@ -66,6 +68,7 @@ export class Comparison {
   readonly #parts: PartDifferences
   readonly #secrets: Plan['secrets'][number][] = []
   #checked = 0
+  #unchecked = 0
   /** Of reservations, by their names. */
   readonly #addresses = new Map<string, string>()
 
@@ -106,6 +109,7 @@ export class Comparison {
       differences: [...differences, ...deletions],
       others,
       unchanged,
+      unchecked: this.#unchecked,
       secrets: this.#secrets,
     }
     return { plan, faults: this.#bodies.faults }
@@ -144,7 +148,8 @@ export class Comparison {
     if (kept !== undefined) this.#addSecrets(kind, fields, body, kept.id)
     if (action === 'update' && changed.length === 0 && Object.keys(parts.counts).length === 0)
       return undefined
-    return { action, kind, name, place, id, live, body, fields: changed, parts, refusal }
+    const fieldsNamed = mapTexts(changed, (text) => this.#names.nameOf(text))
+    return { action, kind, name, place, id, live, body, fields: fieldsNamed, parts, refusal }
   }
 
   #addSecrets(kind: ManagedKind, fields: Fields, body: Body, id: string): void {
@@ -171,7 +176,8 @@ export class Comparison {
         ? operations.create(sentBody(body), onlyChecked)
         : operations.update(live.id, changesBody(fields, body, namesOf(changed)), onlyChecked),
     )
-    if (typeof asked === 'string') return { changed, refusal: asked }
+    if (asked === undefined) this.#unchecked += 1
+    if (asked === undefined || typeof asked === 'string') return { changed, refusal: asked }
     const removed = changed.filter(({ name }) => isRemoved(fields, body, name))
     const written = changesOf(kind, fields, givenOf(fields, asked), live.body)
     return { changed: [...written, ...removed], refusal: undefined }
@@ -182,6 +188,7 @@ export class Comparison {
     if (this.#checked >= checkedMax || !this.#isWhole(body)) return undefined
     this.#checked += 1
     const asked = await refusalOr(() => operationsOf(this.#client, kind).create(sentBody(body), onlyChecked))
+    if (asked === undefined) this.#unchecked += 1
     return typeof asked === 'string' ? asked : undefined
   }
 
@@ -198,15 +205,16 @@ interface Changed {
 
 const onlyChecked = { validateOnly: true }
 const checkedMax = 200
+const forbidden = 403
 
-/** The answer of the API, or the sentence with which it refuses the request. */
-async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | string> {
+/** The answer of the API, or the sentence with which it refuses the request; undefined if the key may not ask. */
+async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | string | undefined> {
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof ApiError) || error.status_code >= 500 || error.error_code === undefined)
       throw error
-    return error.msg
+    return error.status_code === forbidden ? undefined : error.msg
   }
 }
 

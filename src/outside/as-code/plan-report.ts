@@ -8,7 +8,7 @@ const valueCharsMax = 100
 /** The last change of what differs, by its id. */
 export type LastChanges = ReadonlyMap<string, Pick<Change, 'changed_at' | 'by_description' | 'by'>>
 
-export function planReport({ differences, others, unchanged }: Plan, last: LastChanges): string {
+export function planReport({ differences, others, unchanged, unchecked }: Plan, last: LastChanges): string {
   const lines = differences.flatMap((each) => [headline(each, last), ...membersOf(each)])
   const count = (action: Difference['action']): number =>
     differences.filter((each) => each.action === action).length
@@ -19,7 +19,8 @@ export function planReport({ differences, others, unchanged }: Plan, last: LastC
     `${count('delete')} to delete`,
     `${unchanged} as the files say`,
   ]
-  return [...lines, ...othersLines(others), sums.join(', ')].join('\n')
+  const noted = unchecked === 0 ? [] : [`${unchecked} not checked by the API, because the key may not write.`]
+  return [...lines, ...noted, ...othersLines(others), sums.join(', ')].join('\n')
 }
 
 export const headline = ({ action, kind, name, live }: Difference, last: LastChanges = new Map()): string => {

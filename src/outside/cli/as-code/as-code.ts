@@ -110,7 +110,7 @@ async function lastOf(client: Client, id: string) {
   return undefined
 }
 
-const summaryOf = ({ differences, others, unchanged }: Plan) => ({
+const summaryOf = ({ differences, others, unchanged, unchecked }: Plan) => ({
   differences: differences.map(({ action, kind, name, live, fields, parts, refusal }) => ({
     action,
     section: kind.section,
@@ -122,4 +122,5 @@ const summaryOf = ({ differences, others, unchanged }: Plan) => ({
   })),
   not_described: others.map(({ kind, name, live }) => ({ section: kind.section, name, id: live.id })),
   unchanged,
+  unchecked,
 })
