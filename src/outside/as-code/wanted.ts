@@ -1,7 +1,6 @@
 /** What the files want: each entry with the resource of the account that it describes, if there is one. */
-import { formatCidr, parseCidr } from '../../ground/core/address/cidr.js'
 import { shown } from '../../ground/core/errors.js'
-import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import type { JsonObject } from '../../ground/core/json-object.js'
 import type { Live } from './account-state.js'
 import { ownName } from './local-names.js'
 import type { ManagedKind } from './managed-kinds.js'
@@ -97,11 +96,4 @@ export function namesOf(
     taken.set(name, place)
     return name
   })
-}
-
-/** An entry of an IP list: in files, one without a comment may be its range alone. */
-export function listEntryOf(entry: unknown): unknown {
-  const { cidr, comment = null, expires_at = null } = isObject(entry) ? entry : { cidr: entry }
-  const parsed = typeof cidr === 'string' ? parseCidr(cidr, { hostBits: 'allow' }) : undefined
-  return { cidr: parsed?.ok ? formatCidr(parsed.value) : cidr, comment, expires_at }
 }

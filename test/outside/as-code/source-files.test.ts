@@ -9,11 +9,14 @@ t.test('a section without entries is a section', async (t) => {
   const file = join(tempDir(t), 'weir.yaml')
   writeFileSync(file, 'ip_policies: []\ntcp_edges:\ntests: []\n')
   const { entries } = SourceFiles.read([file], {})
-  t.same([...entries], [
-    ['ip_policies', []],
-    ['tcp_edges', []],
-    ['policy_tests', []],
-  ])
+  t.same(
+    [...entries],
+    [
+      ['ip_policies', []],
+      ['tcp_edges', []],
+      ['policy_tests', []],
+    ],
+  )
 })
 
 t.test('a JSON Schema in a directory of files is none of them', async (t) => {
