@@ -115,7 +115,9 @@ export class Comparison {
     const names = localNames(kind, live)
     for (const [index, one] of live.entries()) {
       this.#names.add(kind.resource.kind, one.id, one.id)
-      if (others.includes(one)) this.#names.add(kind.resource.kind, names[index]!, one.id)
+      if (!others.includes(one)) continue
+      this.#names.add(kind.resource.kind, names[index]!, one.id)
+      if (kind.name === 'reservedAddr') this.#addresses.set(names[index]!, String(one.shown['addr']))
     }
   }
 
