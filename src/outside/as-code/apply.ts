@@ -6,7 +6,6 @@
  * 2. Kind by kind, resources are changed and made; each may refer to those before it.
  * 3. What is left over is deleted, in reverse.
  */
-import { appendFileSync } from 'node:fs'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
 import { hash128 } from '../../ground/core/ids.js'
@@ -22,6 +21,7 @@ import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
 import { replaceSecrets } from './secret-members.js'
+import { keepToken, openTokens } from './tokens-file.js'
 
 /** Requests at a time: the API commits those of one account that wait together. */
 const atOnce = 128
@@ -36,6 +36,7 @@ interface ApplyOptions {
 const isClaimed = ({ claims, claimsAreDrawn }: AnyResource): boolean =>
   claims !== undefined && !claimsAreDrawn
 const isTest = ({ kind }: Difference): boolean => kind.name === 'policyTest'
+const isMade = ({ action }: Difference): boolean => action === 'create' || action === 'replace'
 const hasToken = ({ kind: { resource } }: Difference): boolean => 'token' in resource.fields
 
 export class Application {
@@ -56,6 +57,8 @@ export class Application {
   async run(plan: Plan): Promise<void> {
     const { differences } = plan
     this.#checkAhead(differences)
+    const tokens = this.#options.tokens
+    if (tokens !== undefined && differences.some((each) => isMade(each) && hasToken(each))) openTokens(tokens)
     const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
     await this.#deleteAll(early)
     for await (const { version } of this.#client.changes({ filter: "verb == 'delete'", limit: 1 })) {
@@ -114,10 +117,8 @@ export class Application {
     if (kind.name === 'reservedAddr') this.#ids.set(addressToBe(id), String(answer['addr']))
     const { token } = answer
     const { tokens } = this.#options
-    if (typeof token === 'string' && tokens !== undefined) {
-      const line = JSON.stringify({ section: kind.section, name, id: answer['id'], token })
-      appendFileSync(tokens, `${line}\n`, { mode: 0o600 })
-    }
+    if (typeof token === 'string' && tokens !== undefined)
+      keepToken(tokens, { section: kind.section, name, id: String(answer['id']), token })
     await this.#writeParts(difference, String(answer['id']))
   }
 
