@@ -2,9 +2,10 @@
  * Carries out a plan. Each step is valid by itself, and a run that was ended is finished by the next one, since what it did
  * is no difference any more:
  *
- * 1. Names and tests that others may need are given up: edges and domains that go, and policy tests that change.
+ * 1. Names and tests that others may need are given up: edges and domains that go, hostports that go to another edge, and
+ *    policy tests that change.
  * 2. Kind by kind, resources are changed and made; each may refer to those before it.
- * 3. What is left over is deleted, in reverse.
+ * 3. What is left over is deleted, in reverse; keys are last.
  */
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
@@ -17,6 +18,7 @@ import { moduleOf, type Operations, operationsOf } from './account-state.js'
 import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './difference.js'
 import { addressToBe } from './drawn-addresses.js'
 import { comparable } from './given.js'
+import { hostportsGivenUp } from './given-up-hostports.js'
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
@@ -37,6 +39,8 @@ const isClaimed = ({ claims, claimsAreDrawn }: AnyResource): boolean =>
   claims !== undefined && !claimsAreDrawn
 const isTest = ({ kind }: Difference): boolean => kind.name === 'policyTest'
 const isMade = ({ action }: Difference): boolean => action === 'create' || action === 'replace'
+const isKey = ({ kind }: Difference): boolean => kind.name === 'apiKey'
+const lastUseOf = ({ live }: Difference): number => Date.parse(String(live!.shown['last_used_at'])) || 0
 const hasToken = ({ kind: { resource } }: Difference): boolean => 'token' in resource.fields
 
 export class Application {
@@ -61,6 +65,7 @@ export class Application {
     if (tokens !== undefined && differences.some((each) => isMade(each) && hasToken(each))) openTokens(tokens)
     const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
     await this.#deleteAll(early)
+    await this.#giveUpHostports(differences)
     for await (const { version } of this.#client.changes({ filter: "verb == 'delete'", limit: 1 })) {
       this.#epoch = version
       break
@@ -75,12 +80,15 @@ export class Application {
       )
     }
     const leftOver = late.filter(({ action }) => action === 'delete' || action === 'replace')
-    await this.#deleteAll(leftOver.toSorted((one, other) => orderOf(other) - orderOf(one)))
+    const inReverse = leftOver.toSorted((one, other) => orderOf(other) - orderOf(one))
+    await this.#deleteAll(inReverse.filter((each) => !isKey(each)))
     for (const { kind, id, body } of plan.secrets) await operationsOf(this.#client, kind).update(id, body)
+    // One of them may be the key of this run, which the API does not delete: all else is done by then.
+    await this.#deleteAll(inReverse.filter(isKey).toSorted((one, other) => lastUseOf(one) - lastUseOf(other)))
   }
 
   #checkAhead(differences: readonly Difference[]): void {
-    const made = differences.filter(({ action }) => action === 'create' || action === 'replace')
+    const made = differences.filter(isMade)
     for (const { kind, name, body } of made)
       for (const value of textsIn(body)) {
         const why = whyMissing(value)
@@ -98,6 +106,12 @@ export class Application {
       await operationsOf(this.#client, each.kind).delete(each.live!.id)
       if (each.action === 'delete') this.#options.done(each)
     }
+  }
+
+  /** A hostport belongs to one edge: what another edge is to get is given up before. */
+  async #giveUpHostports(differences: readonly Difference[]): Promise<void> {
+    for (const { kind, id, hostports } of hostportsGivenUp(differences))
+      await operationsOf(this.#client, kind).update(id, { hostports })
   }
 
   #each(differences: readonly Difference[], step: (each: Difference) => Promise<void>): Promise<void> {
