@@ -49,6 +49,8 @@ export class Application {
   /** By the provisional ones. */
   readonly #ids = new Map<string, string>()
 
+  /** Ids of all that was there before. */
+  #present: ReadonlySet<string> = new Set()
   /** The version of the last deletion: see `#requestOf`. */
   #epoch = 0
 
@@ -61,6 +63,7 @@ export class Application {
   async run(plan: Plan): Promise<void> {
     const { differences } = plan
     this.#checkAhead(differences)
+    this.#present = plan.present
     const tokens = this.#options.tokens
     if (tokens !== undefined && differences.some((each) => isMade(each) && hasToken(each))) openTokens(tokens)
     const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
@@ -124,9 +127,7 @@ export class Application {
   async #create(difference: Difference): Promise<void> {
     const { kind, id, name } = difference
     const body = sentBody(this.#withIds(difference.body))
-    const answer = await operationsOf(this.#client, kind).create(body, {
-      idempotencyKey: this.#requestOf(difference),
-    })
+    const answer = await this.#made(difference, body)
     this.#ids.set(id, String(answer['id']))
     if (kind.name === 'reservedAddr') this.#ids.set(addressToBe(id), String(answer['addr']))
     const { token } = answer
@@ -137,12 +138,28 @@ export class Application {
   }
 
   /**
+   * The answer to an earlier request names a resource that this run has read already, and that its entry does not describe
+   * any more, such as one that was renamed by hand: then another one is asked for. A replacement that an earlier run began
+   * is continued.
+   */
+  async #made(difference: Difference, body: JsonObject): Promise<JsonObject> {
+    const operations = operationsOf(this.#client, difference.kind)
+    const earlier: string[] = []
+    for (;;) {
+      const answer = await operations.create(body, { idempotencyKey: this.#requestOf(difference, earlier) })
+      const id = String(answer['id'])
+      if (difference.action !== 'create' || !this.#present.has(id) || earlier.includes(id)) return answer
+      earlier.push(id)
+    }
+  }
+
+  /**
    * Names the request that makes something. A run that was killed may have a request under way that is carried out after the
    * next run has read the account: it is the same request then. Not after a deletion: what was made is to be made again.
    */
-  #requestOf({ kind, name, body }: Difference): string {
+  #requestOf({ kind, name, body }: Difference, earlier: readonly string[]): string {
     const said = comparable(kind.resource.fields, this.#withIds(body))
-    return `apply_${hash128(JSON.stringify([this.#epoch, kind.section, name, said]))}`
+    return `apply_${hash128(JSON.stringify([this.#epoch, kind.section, name, said, ...earlier]))}`
   }
 
   async #update(difference: Difference): Promise<void> {

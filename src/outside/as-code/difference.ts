@@ -45,6 +45,8 @@ export interface Plan {
   /** Resources that no file describes, and that stay. */
   readonly others: readonly { readonly kind: ManagedKind; readonly live: Live; readonly name: string }[]
   readonly unchanged: number
+  /** Ids of all that the account has. */
+  readonly present: ReadonlySet<string>
   readonly names: LocalIds
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
   readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
@@ -104,6 +106,7 @@ export class Comparison {
       differences: [...differences, ...deletions],
       others,
       unchanged,
+      present: new Set([...account.values()].flatMap((all) => all.map(({ id }) => id))),
       names: this.#names,
       secrets: this.#secrets,
     }
