@@ -235,6 +235,9 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/delivery/nats-server/ending.ts': 'its importer, the life of the server, is as long as a file may be',
   'src/ground/nats/server-2-9.ts': 'the workaround for one version of nats-server, which goes as a whole',
   'src/judging/pipeline/recent-work.ts': 'a measure of its own, next to the fetching that it guides',
+  'src/outside/as-code/given-up-hostports.ts': 'a function without requests; its importer makes them',
+  'src/outside/as-code/list-entries.ts': 'the form of one kind of parts; its importer compares all of them',
+  'src/outside/as-code/tokens-file.ts': 'the only file that is written; its importer makes requests',
   'src/outside/playground/example.ts': 'the build takes its place',
   'src/management/operate/advice/billed-units.ts':
     'what a service bills; its importer only puts a status together',

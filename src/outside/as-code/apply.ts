@@ -2,11 +2,11 @@
  * Carries out a plan. Each step is valid by itself, and a run that was ended is finished by the next one, since what it did
  * is no difference any more:
  *
- * 1. Names and tests that others may need are given up: edges and domains that go, and policy tests that change.
+ * 1. Names and tests that others may need are given up: edges and domains that go, hostports that go to another edge, and
+ *    policy tests that change.
  * 2. Kind by kind, resources are changed and made; each may refer to those before it.
- * 3. What is left over is deleted, in reverse.
+ * 3. What is left over is deleted, in reverse; keys are last.
  */
-import { appendFileSync, closeSync, fstatSync, openSync } from 'node:fs'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { StartFault } from '../../ground/core/errors.js'
 import { hash128 } from '../../ground/core/ids.js'
@@ -18,10 +18,12 @@ import { moduleOf, type Operations, operationsOf } from './account-state.js'
 import { changesBody, type Difference, isRemoved, type Plan, sentBody } from './difference.js'
 import { addressToBe } from './drawn-addresses.js'
 import { comparable, mapTexts } from './given.js'
+import { hostportsGivenUp } from './given-up-hostports.js'
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
 import { whyMissing } from './placeholders.js'
 import { replaceSecrets } from './secret-members.js'
+import { keepToken, openTokens } from './tokens-file.js'
 
 /** Requests at a time: the API commits those of one account that wait together. */
 const atOnce = 128
@@ -36,6 +38,9 @@ interface ApplyOptions {
 const isClaimed = ({ claims, claimsAreDrawn }: AnyResource): boolean =>
   claims !== undefined && !claimsAreDrawn
 const isTest = ({ kind }: Difference): boolean => kind.name === 'policyTest'
+const isMade = ({ action }: Difference): boolean => action === 'create' || action === 'replace'
+const isKey = ({ kind }: Difference): boolean => kind.name === 'apiKey'
+const lastUseOf = ({ live }: Difference): number => Date.parse(String(live!.shown['last_used_at'])) || 0
 const hasToken = ({ kind: { resource } }: Difference): boolean => 'token' in resource.fields
 
 export class Application {
@@ -44,6 +49,8 @@ export class Application {
   /** By the provisional ones. */
   readonly #ids = new Map<string, string>()
 
+  /** Ids of all that was there before. */
+  #present: ReadonlySet<string> = new Set()
   /** The version of the last deletion: see `#requestOf`. */
   #epoch = 0
 
@@ -56,8 +63,12 @@ export class Application {
   async run(plan: Plan): Promise<void> {
     const { differences } = plan
     this.#checkAhead(differences)
+    this.#present = plan.present
+    const tokens = this.#options.tokens
+    if (tokens !== undefined && differences.some((each) => isMade(each) && hasToken(each))) openTokens(tokens)
     const [early, late] = [differences.filter(isEarly), differences.filter((each) => !isEarly(each))]
     await this.#deleteAll(early)
+    await this.#giveUpHostports(differences)
     for await (const { version } of this.#client.changes({ filter: "verb == 'delete'", limit: 1 })) {
       this.#epoch = version
       break
@@ -72,12 +83,15 @@ export class Application {
       )
     }
     const leftOver = late.filter(({ action }) => action === 'delete' || action === 'replace')
-    await this.#deleteAll(leftOver.toSorted((one, other) => orderOf(other) - orderOf(one)))
+    const inReverse = leftOver.toSorted((one, other) => orderOf(other) - orderOf(one))
+    await this.#deleteAll(inReverse.filter((each) => !isKey(each)))
     for (const { kind, id, body } of plan.secrets) await operationsOf(this.#client, kind).update(id, body)
+    // One of them may be the key of this run, which the API does not delete: all else is done by then.
+    await this.#deleteAll(inReverse.filter(isKey).toSorted((one, other) => lastUseOf(one) - lastUseOf(other)))
   }
 
   #checkAhead(differences: readonly Difference[]): void {
-    const made = differences.filter(({ action }) => action === 'create' || action === 'replace')
+    const made = differences.filter(isMade)
     for (const { kind, name, body } of made)
       for (const value of textsIn(body)) {
         const why = whyMissing(value)
@@ -88,7 +102,6 @@ export class Application {
       throw new StartFault(
         `${tokened.kind.section} ${tokened.name} gets a token, which is shown once: say with --tokens FILE where to keep it.`,
       )
-    if (tokened !== undefined) checkTokensFile(this.#options.tokens!)
   }
 
   async #deleteAll(differences: readonly Difference[]): Promise<void> {
@@ -96,6 +109,12 @@ export class Application {
       await operationsOf(this.#client, each.kind).delete(each.live!.id)
       if (each.action === 'delete') this.#options.done(each)
     }
+  }
+
+  /** A hostport belongs to one edge: what another edge is to get is given up before. */
+  async #giveUpHostports(differences: readonly Difference[]): Promise<void> {
+    for (const { kind, id, hostports } of hostportsGivenUp(differences))
+      await operationsOf(this.#client, kind).update(id, { hostports })
   }
 
   #each(differences: readonly Difference[], step: (each: Difference) => Promise<void>): Promise<void> {
@@ -108,27 +127,39 @@ export class Application {
   async #create(difference: Difference): Promise<void> {
     const { kind, id, name } = difference
     const body = sentBody(this.#withIds(difference.body))
-    const answer = await operationsOf(this.#client, kind).create(body, {
-      idempotencyKey: this.#requestOf(difference),
-    })
+    const answer = await this.#made(difference, body)
     this.#ids.set(id, String(answer['id']))
     if (kind.name === 'reservedAddr') this.#ids.set(addressToBe(id), String(answer['addr']))
     const { token } = answer
     const { tokens } = this.#options
-    if (typeof token === 'string' && tokens !== undefined) {
-      const line = JSON.stringify({ section: kind.section, name, id: answer['id'], token })
-      appendFileSync(tokens, `${line}\n`)
-    }
+    if (typeof token === 'string' && tokens !== undefined)
+      keepToken(tokens, { section: kind.section, name, id: String(answer['id']), token })
     await this.#writeParts(difference, String(answer['id']))
+  }
+
+  /**
+   * The answer to an earlier request names a resource that this run has read already, and that its entry does not describe
+   * any more, such as one that was renamed by hand: then another one is asked for. A replacement that an earlier run began
+   * is continued.
+   */
+  async #made(difference: Difference, body: JsonObject): Promise<JsonObject> {
+    const operations = operationsOf(this.#client, difference.kind)
+    const earlier: string[] = []
+    for (;;) {
+      const answer = await operations.create(body, { idempotencyKey: this.#requestOf(difference, earlier) })
+      const id = String(answer['id'])
+      if (difference.action !== 'create' || !this.#present.has(id) || earlier.includes(id)) return answer
+      earlier.push(id)
+    }
   }
 
   /**
    * Names the request that makes something. A run that was killed may have a request under way that is carried out after the
    * next run has read the account: it is the same request then. Not after a deletion: what was made is to be made again.
    */
-  #requestOf({ kind, name, body }: Difference): string {
+  #requestOf({ kind, name, body }: Difference, earlier: readonly string[]): string {
     const said = comparable(kind.resource.fields, this.#withIds(body))
-    return `apply_${hash128(JSON.stringify([this.#epoch, kind.section, name, said]))}`
+    return `apply_${hash128(JSON.stringify([this.#epoch, kind.section, name, said, ...earlier]))}`
   }
 
   async #update(difference: Difference): Promise<void> {
@@ -178,15 +209,6 @@ export class Application {
   #withIds<T>(value: T): T {
     return mapTexts(value, (text) => this.#ids.get(text) ?? text)
   }
-}
-
-/** A token is shown once: before one is made, its file must be writable, and nobody else may read it. */
-function checkTokensFile(file: string): void {
-  const opened = openSync(file, 'a', 0o600)
-  const { mode } = fstatSync(opened)
-  closeSync(opened)
-  if ((mode & 0o077) !== 0)
-    throw new StartFault(`${file} can be read or written by others: chmod 600 ${file}, or name another file.`)
 }
 
 const orderOf = ({ kind }: Difference): number => managedKinds.indexOf(kind)

@@ -49,6 +49,8 @@ export interface Plan {
   readonly unchanged: number
   /** Differences that the API did not check, since the key may not write: another spelling counts as one, too. */
   readonly unchecked: number
+  /** Ids of all that the account has. */
+  readonly present: ReadonlySet<string>
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
   readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
 }
@@ -110,6 +112,7 @@ export class Comparison {
       others,
       unchanged,
       unchecked: this.#unchecked,
+      present: new Set([...account.values()].flatMap((all) => all.map(({ id }) => id))),
       secrets: this.#secrets,
     }
     return { plan, faults: this.#bodies.faults }
@@ -121,7 +124,9 @@ export class Comparison {
     const isOther = new Set(others)
     for (const [index, one] of live.entries()) {
       this.#names.add(kind.resource.kind, one.id, one.id)
-      if (isOther.has(one)) this.#names.add(kind.resource.kind, names[index]!, one.id)
+      if (!isOther.has(one)) continue
+      this.#names.add(kind.resource.kind, names[index]!, one.id)
+      if (kind.name === 'reservedAddr') this.#addresses.set(names[index]!, String(one.shown['addr']))
     }
   }
 

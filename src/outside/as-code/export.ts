@@ -44,6 +44,7 @@ const matchOf = ({ match_type, match }: JsonObject): string =>
 class EntryWriter {
   readonly #names: LocalIds
   readonly #addresses: ReadonlyMap<string, string>
+  readonly #variables = new Set<string>()
 
   constructor(names: LocalIds, addresses: ReadonlyMap<string, string>) {
     this.#names = names
@@ -71,6 +72,18 @@ class EntryWriter {
     return shown.map((each) => this.#values(fields, givenOf(fields, each), []))
   }
 
+  /** Names that differ by other signs alone get a number. */
+  #variable(path: readonly string[]): Variable {
+    const own = path
+      .join('_')
+      .replaceAll(/[^0-9A-Za-z]+/g, '_')
+      .toUpperCase()
+    let name = own
+    for (let n = 2; this.#variables.has(name); n += 1) name = `${own}_${n}`
+    this.#variables.add(name)
+    return new Variable(name)
+  }
+
   #expectation(expect: unknown): unknown {
     // A rule comes as its policy and its id.
     return mapExpectation(expect, (_kinds, id) => this.#names.nameOf(id.split(' ').at(-1)!), '')
@@ -82,7 +95,7 @@ class EntryWriter {
     return Object.fromEntries(
       Object.entries(named).map(([name, value]) => {
         const field = fields[name] as Field | undefined
-        const secret = (_: unknown, at: readonly string[]) => new Variable([...path, name, ...at])
+        const secret = (_: unknown, at: readonly string[]) => this.#variable([...path, name, ...at])
         const shown = field?.sealed ? secret(null, []) : replaceSecrets(field?.schema ?? {}, value, secret)
         return [name, written(shown)]
       }),
@@ -90,15 +103,11 @@ class EntryWriter {
   }
 }
 
-/** The name of an environment variable for a secret. */
+/** Names the environment variable of a secret. */
 class Variable {
   readonly text: string
 
-  constructor(path: readonly string[]) {
-    const name = path
-      .join('_')
-      .replaceAll(/[^0-9A-Za-z]+/g, '_')
-      .toUpperCase()
+  constructor(name: string) {
     this.text = `\${env:${name}}`
   }
 }

@@ -16,7 +16,8 @@ const slug = (text: string): string =>
 
 /** What a resource is called by itself; empty if nothing names it. */
 export function ownName({ hostports, domain, type, name, description }: Live['body']): string {
-  const [hostport] = (hostports ?? []) as readonly string[]
+  // In a file it may be anything.
+  const [hostport] = Array.isArray(hostports) ? (hostports as readonly unknown[]) : []
   return slug(String(hostport ?? domain ?? name ?? type ?? description ?? ''))
 }
 

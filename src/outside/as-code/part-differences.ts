@@ -6,11 +6,12 @@ import type { Fields } from '../../words/resource/kind/define.js'
 import type { Live } from './account-state.js'
 import type { EntryBodies } from './entry-bodies.js'
 import { comparable, givenFields, givenOf, isEqual } from './given.js'
+import { listEntriesIn } from './list-entries.js'
 import type { LocalIds } from './local-ids.js'
 import { type Body, route, rule } from './managed-kinds.js'
 import { ruleName } from './references.js'
 import type { Place } from './source-files.js'
-import { listEntryOf, type Wanted } from './wanted.js'
+import type { Wanted } from './wanted.js'
 
 /** Parts of a resource that are written by themselves. */
 interface PartChange {
@@ -111,8 +112,10 @@ export class PartDifferences {
       )
       return { counts: {} }
     }
-    const entries = given.map(listEntryOf)
-    const before = (live?.entries ?? []).map(listEntryOf)
+    const entries = listEntriesIn(given, `${place.path}.entries`, (path, msg) =>
+      this.#bodies.fault({ ...place, path }, msg),
+    )
+    const before = live?.entries ?? []
     if (isEqual(entries, before)) return { counts: {} }
     const [textsBefore, texts] = [before, entries].map(
       (all) => new Set(all.map((each) => JSON.stringify(each))),

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import { getOrMake } from '../../ground/core/maps.js'
 import { insteadOf } from '../../ground/core/nearest.js'
 import { readYaml } from '../../ground/core/text/yaml.js'
 import { kindTable } from '../../words/client/kind-table.js'
@@ -32,6 +33,7 @@ export interface FileEntry {
 }
 
 export class SourceFiles {
+  /** By their sections, of which one may be empty. */
   readonly entries: ReadonlyMap<string, readonly FileEntry[]>
   readonly #faultAt: ReadonlyMap<string, (path: string, msg: string) => string>
 
@@ -65,9 +67,8 @@ export class SourceFiles {
         const place = { file, path }
         if (msg !== undefined) faults.push(this.fault(place, msg))
         else {
-          const list = entries.get(section) ?? []
-          list.push({ place, values: replaced(values, file, env) as JsonObject })
-          entries.set(section, list)
+          const list = getOrMake(entries, section, (): FileEntry[] => [])
+          if (values !== undefined) list.push({ place, values: replaced(values, file, env) as JsonObject })
         }
       }
     }
@@ -80,11 +81,16 @@ export class SourceFiles {
   }
 }
 
+/** A JSON Schema may lie next to the files that name it. */
+const isConfiguration = (name: string): boolean =>
+  /\.(ya?ml|json)$/.test(name) && !name.endsWith('.schema.json')
+
 function filesAt(path: string): string[] {
   try {
-    if (!statSync(path).isDirectory()) return [path]
+    // Standard input is one file.
+    if (path === '-' || !statSync(path).isDirectory()) return [path]
     const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()
-    return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name))
+    return names.filter(isConfiguration).map((name) => join(path, name))
   } catch (error) {
     throw new StartFault(`${path} can't be read: ${messageOf(error)}.`)
   }
@@ -101,13 +107,14 @@ function textOf(file: string): string {
 interface RawEntry {
   readonly section: string
   readonly path: string
-  readonly values: JsonObject
+  /** Undefined for the section itself. */
+  readonly values?: JsonObject
   /** What is wrong with it. */
   readonly msg?: string
 }
 
 function* entriesIn(value: unknown): Generator<RawEntry> {
-  const wrong = (path: string, msg: string): RawEntry => ({ section: '', path, values: {}, msg })
+  const wrong = (path: string, msg: string): RawEntry => ({ section: '', path, msg })
   if (value === null || value === undefined) return
   if (!isObject(value)) return yield wrong('', 'The file must be a map of sections, such as "tcp_edges".')
   for (const [name, list] of Object.entries(value)) {
@@ -119,9 +126,11 @@ function* entriesIn(value: unknown): Generator<RawEntry> {
     } else if (!Array.isArray(list ?? [])) {
       yield wrong(name, `"${name}" must be a list.`)
     } else {
+      const section = otherNames[name] ?? name
+      yield { section, path: name }
       for (const [index, values] of ((list ?? []) as readonly unknown[]).entries()) {
         const path = `${name}[${index}]`
-        if (isObject(values)) yield { section: otherNames[name] ?? name, path, values }
+        if (isObject(values)) yield { section, path, values }
         else yield wrong(path, `"${path}" must be a map.`)
       }
     }

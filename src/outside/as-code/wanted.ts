@@ -1,10 +1,10 @@
 /** What the files want: each entry with the resource of the account that it describes, if there is one. */
-import { formatCidr, parseCidr } from '../../ground/core/address/cidr.js'
 import { shown } from '../../ground/core/errors.js'
-import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import type { JsonObject } from '../../ground/core/json-object.js'
 import type { Live } from './account-state.js'
-import { localNames, ownName } from './local-names.js'
+import { ownName } from './local-names.js'
 import type { ManagedKind } from './managed-kinds.js'
+import { matched } from './matched.js'
 import type { FileEntry, Place, SourceFiles } from './source-files.js'
 
 export interface Wanted {
@@ -40,7 +40,12 @@ export function wantedOf(
     split(kind, { ...entry, values: read(entry.values) }),
   )
   const names = namesOf(entries, fault)
-  const found = matched(kind, live, entries, names)
+  const found = matched(
+    kind,
+    live,
+    entries.map(({ values }) => values),
+    names,
+  )
   const wanted = entries.map(({ place, values, parts }, index) => ({
     kind,
     place,
@@ -68,60 +73,34 @@ function split({ section }: ManagedKind, { place, values: given }: FileEntry): S
     else if (own.includes(name)) parts[name] = value
     else values[name] = value
   }
-  return { place, values, parts, id: typeof given['id'] === 'string' ? given['id'] : undefined }
+  const { id } = given
+  return {
+    place,
+    values,
+    parts,
+    id: typeof id === 'string' || typeof id === 'number' ? String(id) : undefined,
+  }
 }
 
-function namesOf(entries: readonly Split[], fault: (place: Place, msg: string) => void): string[] {
+/** Names that are given come first. Names differ, since references and requests go by them. */
+export function namesOf(
+  entries: readonly Pick<Split, 'id' | 'values' | 'place'>[],
+  fault: (place: Place, msg: string) => void,
+): string[] {
   const taken = new Map<string, Place>()
+  for (const { id, place } of entries) {
+    if (id === undefined) continue
+    const before = taken.get(id)
+    if (before !== undefined)
+      fault(place, `"${place.path}.id" is ${shown(id)}, as that of "${before.path}": names must differ.`)
+    taken.set(id, place)
+  }
   return entries.map(({ id, values, place }) => {
-    const name = id ?? (ownName(values) || place.path)
-    const before = taken.get(name)
-    if (before !== undefined && id !== undefined)
-      fault(place, `"${place.path}.id" is ${shown(name)}, as that of "${before.path}": names must differ.`)
+    if (id !== undefined) return id
+    const own = ownName(values) || place.path
+    let name = own
+    for (let n = 2; taken.has(name); n += 1) name = `${own}-${n}`
     taken.set(name, place)
     return name
   })
-}
-
-/** By what identifies them; those that are left by their names, so that a description can change. */
-function matched(
-  kind: ManagedKind,
-  live: readonly Live[],
-  entries: readonly Split[],
-  names: readonly string[],
-): (Live | undefined)[] {
-  const free = new Set(live)
-  const byIdentity = new Map<string, Live[]>()
-  for (const one of live)
-    for (const identity of kind.identitiesOf(one.body))
-      byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), one])
-  const take = (candidates: readonly Live[]): Live | undefined => {
-    const found = candidates.find((one) => free.has(one))
-    if (found !== undefined) free.delete(found)
-    return found
-  }
-  const found = entries.map(({ values }) =>
-    take(kind.identitiesOf(canonicalNames(values)).flatMap((identity) => byIdentity.get(identity) ?? [])),
-  )
-  const byName = new Map(localNames(kind, live).map((name, index) => [name, live[index]!]))
-  return found.map(
-    (one, index) => one ?? take([byName.get(names[index]!)].filter((each) => each !== undefined)),
-  )
-}
-
-/** Host names are lower-case in the API. */
-function canonicalNames(values: JsonObject): JsonObject {
-  const { hostports, domain } = values
-  return {
-    ...values,
-    ...(Array.isArray(hostports) && { hostports: hostports.map((each) => String(each).toLowerCase()) }),
-    ...(typeof domain === 'string' && { domain: domain.toLowerCase() }),
-  }
-}
-
-/** An entry of an IP list: in files, one without a comment may be its range alone. */
-export function listEntryOf(entry: unknown): unknown {
-  const { cidr, comment = null, expires_at = null } = isObject(entry) ? entry : { cidr: entry }
-  const parsed = typeof cidr === 'string' ? parseCidr(cidr, { hostBits: 'allow' }) : undefined
-  return { cidr: parsed?.ok ? formatCidr(parsed.value) : cidr, comment, expires_at }
 }
