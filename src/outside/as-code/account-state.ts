@@ -12,11 +12,11 @@ export interface Live {
   readonly id: string
   readonly shown: JsonObject
   readonly body: Body
-  /** Of an IP policy. */
+  /** Rules of an IP policy; other kinds have none. */
   readonly rules: readonly JsonObject[]
-  /** Of an HTTPS edge. */
+  /** Routes of an HTTPS edge; other kinds have none. */
   readonly routes: readonly JsonObject[]
-  /** Of an IP list that no source fills. */
+  /** Entries of an IP list that no source fills. */
   readonly entries: readonly IpListEntry[] | undefined
 }
 

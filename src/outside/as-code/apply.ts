@@ -21,7 +21,7 @@ import { comparable, mapTexts } from './given.js'
 import { hostportsGivenUp } from './given-up-hostports.js'
 import { type Body, managedKinds, route as routeKind } from './managed-kinds.js'
 import type { Part } from './part-differences.js'
-import { whyMissing } from './placeholders.js'
+import { missingIn, whyMissing } from './placeholders.js'
 import { replaceSecrets } from './secret-members.js'
 import { keepToken, openTokens } from './tokens-file.js'
 
@@ -93,10 +93,8 @@ export class Application {
   #checkAhead(differences: readonly Difference[]): void {
     const made = differences.filter(isMade)
     for (const { kind, name, body } of made)
-      for (const value of textsIn(body)) {
-        const why = whyMissing(value)
-        if (why !== undefined) throw new StartFault(`${kind.section} ${name} can't be made: ${why}.`)
-      }
+      for (const { why } of missingIn(body, name))
+        throw new StartFault(`${kind.section} ${name} can't be made: ${why}.`)
     const tokened = made.find(hasToken)
     if (tokened !== undefined && this.#options.tokens === undefined)
       throw new StartFault(
@@ -218,12 +216,6 @@ const isEarly = (difference: Difference): boolean => {
   const { action, kind } = difference
   if (isTest(difference)) return action !== 'create'
   return isClaimed(kind.resource) && (action === 'delete' || action === 'replace')
-}
-
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield value
-  if (typeof value === 'object' && value !== null)
-    for (const each of Object.values(value)) yield* textsIn(each)
 }
 
 /** Without secrets that can't be read: they stay as they are. */

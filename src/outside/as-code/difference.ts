@@ -71,7 +71,7 @@ export class Comparison {
   readonly #secrets: Plan['secrets'][number][] = []
   #checked = 0
   #unchecked = 0
-  /** Of reservations, by their names. */
+  /** Addresses of reservations, by the names of these. */
   readonly #addresses = new Map<string, string>()
 
   constructor(client: Client, files: SourceFiles) {

@@ -9,7 +9,7 @@ import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds, route, rule } from './managed-kinds.js'
 import { escaped } from './placeholders.js'
-import { mapExpectation, mapReferences } from './references.js'
+import { mapExpectation, mapReferences, matchOf } from './references.js'
 import { replaceSecrets } from './secret-members.js'
 
 /** `json`: as JSON, which is YAML, too. */
@@ -37,9 +37,6 @@ export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>, jso
 
 const subjectOf = ({ cidr, list }: JsonObject, names: LocalIds): string =>
   cidr === null ? names.nameOf(String((list as JsonObject)['id'])) : String(cidr)
-
-const matchOf = ({ match_type, match }: JsonObject): string =>
-  `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`
 
 class EntryWriter {
   readonly #names: LocalIds

@@ -9,7 +9,7 @@ import { comparable, givenFields, givenOf, isEqual } from './given.js'
 import { listEntriesIn } from './list-entries.js'
 import type { LocalIds } from './local-ids.js'
 import { type Body, route, rule } from './managed-kinds.js'
-import { ruleName } from './references.js'
+import { matchOf, ruleName } from './references.js'
 import type { Place } from './source-files.js'
 import type { Wanted } from './wanted.js'
 
@@ -135,6 +135,3 @@ function differingIn(fields: Fields, body: Body, shownPart: JsonObject): string[
   const [wanted, present] = [comparable(fields, body), comparable(fields, givenOf(fields, shownPart))]
   return Object.keys(fields).filter((name) => !isEqual(wanted[name], present[name]))
 }
-
-const matchOf = ({ match_type, match }: Body): string =>
-  `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../ground/core/errors.js'
 import { isObject } from '../../ground/core/json-object.js'
+import { mapTexts } from './given.js'
 
 const form = /\$(?:\$\{|\{(env|file):([^{}]+)\})/g
 /** Begins a text in place of one that is not there; no client can send it. */
@@ -16,14 +17,8 @@ export const whyMissing = (value: unknown): string | undefined =>
   typeof value === 'string' && value.startsWith(missingMark) ? value.slice(missingMark.length) : undefined
 
 /** A copy of a value with all placeholders in its texts replaced. */
-export function replaced(value: unknown, file: string, env: NodeJS.ProcessEnv): unknown {
-  if (typeof value === 'string') return textOf(value, file, env)
-  if (Array.isArray(value)) return value.map((each) => replaced(each, file, env))
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, replaced(member, file, env)]),
-  )
-}
+export const replaced = <T>(value: T, file: string, env: NodeJS.ProcessEnv): T =>
+  mapTexts(value, (text) => textOf(text, file, env))
 
 function textOf(text: string, file: string, env: NodeJS.ProcessEnv): string {
   let missing: string | undefined

@@ -31,6 +31,10 @@ const decidingKinds = ['tcp_edge', 'https_edge', 'https_edge_route', 'ip_restric
 /** The name of a rule: the id of its policy, and its range or the name of its list. */
 export const ruleName = (policyId: string, subject: string): string => `${policyId} ${subject}`
 
+/** What a route is called, behind the name of its edge. */
+export const matchOf = ({ match_type, match }: JsonObject): string =>
+  `${String(match)}${match_type === 'path_prefix' ? '*' : ''}`
+
 type ReplacePart = (kinds: readonly string[], text: string, path: string) => string
 
 /** The same for the expectation of a policy test. Rules go by the policy that the expectation names. */

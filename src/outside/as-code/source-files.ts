@@ -68,7 +68,7 @@ export class SourceFiles {
         if (msg !== undefined) faults.push(this.fault(place, msg))
         else {
           const list = getOrMake(entries, section, (): FileEntry[] => [])
-          if (values !== undefined) list.push({ place, values: replaced(values, file, env) as JsonObject })
+          if (values !== undefined) list.push({ place, values: replaced(values, file, env) })
         }
       }
     }

@@ -71,7 +71,7 @@ function formOf(value: unknown, format: ListFormat, nowMs: number): Iterable<Fou
 
 const entryMembers = ['cidr', 'comment', 'expires_at']
 
-/** Of an array in Weir's own form. */
+/** The entries of an array in Weir's own form. */
 export function* ownEntries(entries: readonly unknown[], name: string): Generator<FoundEntry> {
   for (const [index, entry] of entries.entries()) {
     const place = `${name}[${index}]`
