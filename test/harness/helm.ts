@@ -62,6 +62,12 @@ export class Helm {
     return stdout
   }
 
+  /** What an installation prints. */
+  notes(values: object): string {
+    const { stdout, stderr } = this.run(['install', 'weir', chart, '--dry-run=client'], values)
+    return stdout.split('\nNOTES:\n')[1] ?? stderr
+  }
+
   manifests = (values: object): Manifest[] => manifestsIn(this.template(values))
 }
 

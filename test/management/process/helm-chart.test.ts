@@ -241,3 +241,19 @@ t.test('images are those of the Dockerfile and of docker-compose.yml', here, (t)
   t.equal(podsOf(full)[0]?.container.image, `registry.example.com/weir@sha256:${'0'.repeat(64)}`)
   t.end()
 })
+
+t.test('an installation says how to go on, with names that exist', here, (t) => {
+  for (const { name, manifests } of rendered) {
+    const notes = helm.notes(valueSets[name as keyof typeof valueSets])
+    const named = [...notes.matchAll(/\b(deployment|service)\/([\w-]+)/g)]
+    t.equal(named.length, 5, `${name}: ${notes}`)
+    for (const [, kind = '', of] of named) {
+      const found = manifests.some((each) => each.kind.toLowerCase() === kind && each.metadata.name === of)
+      t.ok(found, `${name}: ${kind}/${of}`)
+    }
+  }
+  t.match(helm.notes({}), /get secret weir .*bootstrap-token.*until then, they get 400/s)
+  t.match(helm.notes(valueSets['everything on']), /\(now 10\.0\.0\.0\/8\)/)
+  t.match(helm.notes(valueSets['Secrets of other names']), /printed the first API key to the log/)
+  t.end()
+})
