@@ -146,6 +146,31 @@ t.test('the roles of the chart', { skip: 'missing' in found ? found.missing : fa
   }
   await until('decide knows the key', async () => (await ask()) === 200)
 
+  await t.test(
+    'while ClickHouse is away, a pod of the API still gets requests, and writes alone fail',
+    async (t) => {
+      await clickhouse.process.stop()
+      const url = `http://127.0.0.1:${ports['api']}`
+      await until('the API says so', async () => (await readyOf(url)).status === 503)
+      const { container } = containers.find(({ role }) => role === 'api')!
+      for (const probe of ['livenessProbe', 'readinessProbe'])
+        t.ok(await passes(container[probe], ports['api']!, proxies), probe)
+      const send = async (method: string, path: string, body?: string, type = 'application/json') => {
+        const headers = { authorization: `Bearer ${token}`, 'service-version': '2', 'content-type': type }
+        return fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) })
+      }
+      const statusOf = async (...sent: Parameters<typeof send>) => (await send(...sent)).status
+      t.equal(await statusOf('GET', '/api_keys'), 200, 'it reads')
+      t.equal(await statusOf('POST', '/decide', asked), 200, 'it decides')
+      const times = { start_ts: '2026-11-20T10:00:00Z', end_ts: '2026-11-20T10:00:01Z' }
+      const { type, conn } = JSON.parse(asked)
+      const record = JSON.stringify({ record_id: 'r-1', type, conn: { ...conn, ...times } })
+      const published = await send('POST', '/records', record, 'application/x-ndjson')
+      t.match(await published.json(), { stored: 1, refused_count: 0 }, 'it takes records')
+      t.equal(await statusOf('POST', '/ip_policies', '{}'), 503, 'it does not write')
+    },
+  )
+
   await t.test('while NATS is away, proxies are answered by a pod that still gets requests', async (t) => {
     nats.kill('SIGKILL')
     const url = `http://127.0.0.1:${ports['decide']}`
