@@ -4,8 +4,12 @@
 #   docker run --name weir --init -v weir-data:/data -p 127.0.0.1:8080:8080 \
 #     --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges weir
 #   docker exec weir weir account list
+#
+# For roles that use a ClickHouse server, --build-arg OMIT=optional leaves the embedded one out, which is most of the image.
+# For both architectures: docker buildx build --platform linux/amd64,linux/arm64 …
 
-FROM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7 AS build
+# What is built is the same for every architecture, so the builder's own does it.
+FROM --platform=$BUILDPLATFORM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7 AS build
 WORKDIR /weir
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
@@ -17,8 +21,14 @@ COPY docs/recipes docs/recipes
 COPY src src
 # The commit, which `weir --version` says: the builder gets no .git.
 ARG BUILT_FROM
-RUN node config/prepare.mjs --no-nats-server \
-  && npm prune --omit=dev --no-audit --no-fund
+RUN node config/prepare.mjs --no-nats-server
+
+# Some packages have a part for each architecture.
+FROM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7 AS packages
+WORKDIR /weir
+COPY package.json package-lock.json ./
+ARG OMIT=dev
+RUN npm ci --omit=dev --omit="$OMIT" --no-audit --no-fund
 
 FROM node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7
 # Debian's nats-server is of 2022. This one is built without cgo, so it runs here although it comes from Alpine.
@@ -26,8 +36,8 @@ COPY --from=nats:2.15.0-alpine@sha256:ac8f88a6494bffc2c2a5289a0ca61cb28a9145c11b
 RUN install -d -o node -g node /data \
   && ln -s /weir/src/weir.mjs /usr/local/bin/weir
 WORKDIR /weir
+COPY --from=packages /weir/node_modules node_modules
 COPY --from=build /weir/package.json ./
-COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
 COPY --from=build /weir/dist/console dist/console
 COPY --from=build /weir/dist/playground dist/playground
@@ -36,11 +46,12 @@ COPY --from=build /weir/dist/geo dist/geo
 # The command, and what finds the nats-server: all else that it starts is built.
 COPY src/weir.mjs src/weir.mjs
 COPY src/delivery/nats-server/find-nats-server.mjs src/delivery/nats-server/find-nats-server.mjs
-COPY config config
-COPY fixtures fixtures
+COPY config/default.jsonc config/fetch-nats-server.mjs config/nats-server-sources.mjs config/provide-nats-server.mjs config/
+COPY fixtures/records fixtures/records
 
 ENV NODE_ENV=production WEIR_HOST=0.0.0.0 WEIR_PORT=8080 WEIR_DATA_DIR=/data
-USER node
+# The user node, as a number: Kubernetes can then see that it is not root.
+USER 1000:1000
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM

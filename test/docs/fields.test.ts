@@ -24,6 +24,7 @@ import { httpLines } from '../delivery/deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
 import { type Bound, boundRows, boundsTables } from './bounds-table.js'
+import { chartTables } from './chart-table.js'
 import { ddlTables } from './ddl-tables.js'
 import { exitTables } from './exit-table.js'
 import { pages } from './pages.js'
@@ -37,6 +38,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     ...attributeTables,
     ...ddlTables,
     ...boundsTables,
+    ...chartTables,
     ...exitTables,
     ...writerPages,
   }
@@ -59,6 +61,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'plans',
     'records',
     'sqlTypes',
+    'values',
     'writers',
   ])
   t.end()

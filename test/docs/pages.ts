@@ -16,6 +16,7 @@ export const pages: readonly Page[] = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'SECURITY.md',
+  'config/helm/README.md',
   ...docs,
 ].map((file) => ({ file, text: readFileSync(file, 'utf8') }))
 

@@ -116,7 +116,8 @@ t.test('every service says whether it is well, and is waited for', (t) => {
 
 t.test('images are pinned', (t) => {
   for (const [name, { image = '' }] of services) t.match(image, /:v?\d+\.\d+\.\d+/, name)
-  for (const [, image] of dockerfile.matchAll(/^FROM (\S+)/gm)) t.match(image, /:\d+\.\d+\.\d+-\w+/)
+  for (const [, image] of dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm))
+    t.match(image, /:\d+\.\d+\.\d+-\w+/)
   const [, copied] = /^COPY --from=(nats:\S+) /m.exec(dockerfile) ?? []
   for (const [name, { image }] of natsServers) t.equal(image, copied, `${name} is the server of the image`)
   const [, version] = /^nats:([\d.]+)/.exec(copied ?? '') ?? []
@@ -151,8 +152,10 @@ t.test('no service may do, use or log more than it needs', (t) => {
 t.test('what is taken from a registry is named by its digest, so it can never be another image', (t) => {
   const own = services.find(([, { build }]) => build !== undefined)?.[1].image
   const composed = services.flatMap(([, { image }]) => (image === undefined || image === own ? [] : [image]))
-  const built = [...dockerfile.matchAll(/^(?:FROM |COPY --from=)(\S+:\S+)/gm)].map(([, image]) => image!)
-  t.equal(built.length, 3)
+  const built = [...dockerfile.matchAll(/^(?:FROM |COPY --from=)(?:--platform=\S+ )?(\S+:\S+)/gm)].map(
+    ([, image]) => image!,
+  )
+  t.equal(built.length, 4)
   for (const image of [...composed, ...built]) t.match(image, /^[\w./-]+:[\w.-]+@sha256:[\da-f]{64}$/)
   t.end()
 })
