@@ -48,6 +48,18 @@ export async function* replay(
   }
 }
 
+/** From when on all messages of some streams are kept: earlier ones are gone, if there were any. Undefined if there are none. */
+export async function keptFrom(streams: readonly StoredStream[]): Promise<number | undefined> {
+  const oldest = await Promise.all(
+    streams.map(async (stream) => {
+      const bounds = (await stream.info())?.state
+      return bounds && (await stream.next(bounds.first_seq))
+    }),
+  )
+  const times = oldest.flatMap((message) => message?.storedAtMs ?? [])
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
 /** The messages of several streams in the order of their times; equal ones in the order of the streams. */
 export async function* inOrder(
   streams: readonly AsyncGenerator<StoredMessage>[],

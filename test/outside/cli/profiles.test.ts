@@ -54,7 +54,7 @@ t.test('login, use, logout', async (t) => {
     return { code, said: running.output() }
   }
 
-  t.match(await weir('lint'), { code: 3, said: /No service runs on .*or log in \(weir login <address>\)/ })
+  t.match(await weir('lint'), { code: 4, said: /No service runs on .*or log in \(weir login <address>\)/ })
   t.match(await weir(`login ${url}/`, `${key}\n`), {
     code: 0,
     said: new RegExp(`Logged in to ${url} as the profile "default"\\.\nAll is well\\.`),

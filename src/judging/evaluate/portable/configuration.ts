@@ -35,7 +35,7 @@ import {
 } from './reading.js'
 
 /** The resources of each kind in one configuration: a program wrote a file of this size, and it is compiled in seconds. */
-const resourcesMax = 10_000
+export const resourcesMax = 10_000
 const idCharsMax = 300
 const nameCharsMax = 255
 const pathCharsMax = 1024
@@ -166,7 +166,7 @@ const ipList = objectOf({
 })
 
 /** Other members are not allowed. */
-const configurationMembers = {
+export const configurationMembers = {
   tcp_edges: optional(
     listOf(objectOf({ ...edge, backend: ignored, ip_restriction: ipRestriction }), resourcesMax),
     [],

@@ -1,0 +1,184 @@
+/** A draft of many resources of an account at once, and the configuration with all of it. */
+import { EntryFaults } from '../../ground/core/entry-faults.js'
+import { badRequest, shown } from '../../ground/core/errors.js'
+import { type PolicyKind, placeOfList } from '../../words/resource/fields/traffic-policy-check.js'
+import type { DeclaredRow, KindName } from '../../words/resource/registry.js'
+import { plannedVersion } from './planned-configuration.js'
+import type { ConfigurationSource, PoliciesModule } from './policy-source.js'
+import { type Configuration, configurationMembers, resourcesMax } from './portable/configuration.js'
+import { GivenConfiguration } from './portable/given-configuration.js'
+import { type FileTest, readTests } from './portable/policy-file.js'
+import { listOf, objectOf, optional, text } from './portable/reading.js'
+import { checkRelations, type Surroundings } from './portable/relations.js'
+
+/** A resource that is given stands for all of it, with its rules, routes or entries. Others of the account stay. */
+export interface AccountDraft {
+  /** A list with a number of entries keeps those that it has. */
+  readonly configuration: Configuration
+  /** Ids of resources that go. */
+  readonly removes: readonly string[]
+  /** Policy tests that the draft comes with. */
+  readonly tests: readonly FileTest[]
+}
+
+const idCharsMax = 100
+
+const draftMembers = objectOf({
+  ...configurationMembers,
+  removes: optional(listOf(text(idCharsMax), resourcesMax), []),
+  policy_tests: readTests,
+})
+
+/** Kinds with traffic policies. */
+const edgeKinds = ['tcp_edge', 'https_edge', 'https_edge_route'] as const satisfies readonly PolicyKind[]
+
+/** Kinds of resources that decide about records. */
+const decidingKinds = ['ip_list', 'ip_policy', ...edgeKinds, 'ip_restriction'] as const
+
+/** Throws an error that names every place that is wrong. `source`: what the account has. */
+export function readAccountDraft(value: unknown, source: ConfigurationSource): AccountDraft {
+  const faults = new EntryFaults()
+  const found = draftMembers(value, '', faults)
+  faults.throwIfAny()
+  const { removes, policy_tests: tests, ...configuration } = found!
+  const draft = { configuration, removes, tests }
+  const stays = new Staying(draft, source)
+  checkRelations(configuration, stays.surroundings(), faults)
+  for (const [index, id] of removes.entries()) {
+    const msg = stays.whyNotRemoved(id)
+    if (msg !== undefined)
+      faults.add(`removes[${index}]`, badRequest(`"removes[${index}]" is ${shown(id)}: ${msg}.`))
+  }
+  faults.throwIfAny()
+  return draft
+}
+
+/** The ids that a draft puts something else in the place of. */
+class Replaced {
+  readonly #ids: ReadonlySet<string>
+
+  constructor({ configuration, removes }: AccountDraft) {
+    const { tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions } = configuration
+    const given = [tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions].flat()
+    this.#ids = new Set([...removes, ...given.flatMap(({ id }) => id ?? [])])
+  }
+
+  /** Routes go with their edge. */
+  has({ id, edge_id }: { readonly id: string; readonly edge_id?: string }): boolean {
+    return this.#ids.has(id) || (edge_id !== undefined && this.#ids.has(edge_id))
+  }
+}
+
+/** What the account has and a draft leaves as it is. */
+class Staying {
+  readonly #source: ConfigurationSource
+  readonly #replaced: Replaced
+
+  constructor(draft: AccountDraft, source: ConfigurationSource) {
+    this.#source = source
+    this.#replaced = new Replaced(draft)
+  }
+
+  #of<Kind extends KindName>(kind: Kind): DeclaredRow<Kind>[] {
+    return [...this.#source.rowsOf(kind)].filter((row) => !this.#replaced.has(row))
+  }
+
+  surroundings(): Surroundings {
+    return {
+      policyIds: this.#of('ip_policy').map(({ id }) => id),
+      lists: this.#of('ip_list'),
+      hostports: [...this.#of('tcp_edge'), ...this.#of('https_edge')].flatMap(
+        ({ hostports }) => hostports ?? [],
+      ),
+      restrictionTypes: this.#of('ip_restriction').map(({ type }) => type),
+    }
+  }
+
+  /** Undefined if the account has it, and nothing that stays refers to it. */
+  whyNotRemoved(id: string): string | undefined {
+    for (const kind of decidingKinds)
+      for (const row of this.#source.rowsOf(kind)) {
+        if (row.id !== id) continue
+        const user =
+          kind === 'ip_policy'
+            ? this.#userOfPolicy(id)
+            : kind === 'ip_list'
+              ? this.#userOfList(id)
+              : undefined
+        return user === undefined ? undefined : `${user} refers to it, and stays`
+      }
+    return 'the account has no such edge, IP policy, IP list or restriction'
+  }
+
+  #userOfPolicy(policyId: string): string | undefined {
+    const modules = [
+      ...[...this.#of('tcp_edge'), ...this.#of('https_edge_route')].map(({ id, ip_restriction }) => ({
+        id,
+        named: ip_restriction?.ip_policy_ids ?? [],
+      })),
+      ...this.#of('ip_restriction').map(({ id, ip_policy_ids }) => ({ id, named: ip_policy_ids })),
+    ]
+    return modules.find(({ named }) => named.includes(policyId))?.id
+  }
+
+  #userOfList(listId: string): string | undefined {
+    for (const { id } of this.#of('ip_policy'))
+      for (const { list_id } of this.#source.rules(id)?.rules ?? []) if (list_id === listId) return id
+    const name = [...this.#source.rowsOf('ip_list')].find(({ id }) => id === listId)?.name ?? ''
+    for (const kind of edgeKinds)
+      for (const { id, policies } of this.#of(kind))
+        if (placeOfList(kind, policies as PoliciesModule | null, name) !== undefined) return id
+    return undefined
+  }
+}
+
+/** The configuration of an account with a draft. */
+export class DraftedConfiguration implements ConfigurationSource {
+  readonly revision: number
+  readonly #source: ConfigurationSource
+  readonly #accountId: string
+  readonly #given: GivenConfiguration
+  readonly #replaced: Replaced
+  readonly #removed: ReadonlySet<string>
+  /** Lists that keep the entries they have. */
+  readonly #keeping: ReadonlySet<string>
+
+  constructor(source: ConfigurationSource, accountId: string, draft: AccountDraft) {
+    const { configuration, removes } = draft
+    this.revision = source.revision
+    this.#source = source
+    this.#accountId = accountId
+    this.#given = new GivenConfiguration(configuration, { account_id: accountId, version: plannedVersion })
+    this.#replaced = new Replaced(draft)
+    this.#removed = new Set(removes)
+    const keeping = configuration.ip_lists.filter(({ entries }) => typeof entries === 'number')
+    this.#keeping = new Set(keeping.map(({ id, name }) => id ?? name))
+  }
+
+  /** Edges of other accounts stay, whatever ids the draft gives. */
+  *rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    for (const row of this.#source.rowsOf(kind))
+      if (row.account_id !== this.#accountId || !this.#replaced.has(row)) yield row
+    for (const row of this.#given.rowsOf(kind)) yield this.#keeping.has(row.id) ? this.#withEntries(row) : row
+  }
+
+  #withEntries<Kind extends KindName>(row: DeclaredRow<Kind>): DeclaredRow<Kind> {
+    const present = [...this.#source.rowsOf('ip_list')].find(({ id }) => id === row.id)
+    return { ...row, chunks: present?.chunks ?? [] }
+  }
+
+  rules(ipPolicyId: string) {
+    return (
+      this.#given.rules(ipPolicyId) ??
+      (this.#removed.has(ipPolicyId) ? undefined : this.#source.rules(ipPolicyId))
+    )
+  }
+
+  listText(chunkId: string) {
+    return this.#given.listText(chunkId) ?? this.#source.listText?.(chunkId)
+  }
+
+  soleAccountId() {
+    return this.#source.soleAccountId?.()
+  }
+}
