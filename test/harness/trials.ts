@@ -26,7 +26,7 @@ interface TrialsOptions {
 /** Evaluates drafts in this process. */
 export const inThisProcess =
   ({ reader, view, geo }: Omit<TrialsOptions, 'nats' | 'occurrences'>): StartTrial =>
-  ({ accountId, sinceMs, untilMs, rows, policyId }, { rules, account }, progressed) => {
+  ({ accountId, sinceMs, untilMs, rows, policyId }, { rules = [], account }, progressed) => {
     const run = async () => {
       const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules }, account }
       const source = view.state

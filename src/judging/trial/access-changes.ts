@@ -29,7 +29,7 @@ interface Refused {
 type Sums = Omit<TrialAccess['gained'], 'listed'>
 
 /** A record whose access changes. */
-export interface AccessChange {
+interface AccessChange {
   readonly record: TrafficRecord
   /** Where it is served now; otherwise where it would be. */
   readonly edgeId: string | undefined

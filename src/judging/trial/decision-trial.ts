@@ -12,7 +12,7 @@ import { type Endpoint, nowhere } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { unservedFor } from '../evaluate/unserved.js'
 import { AccessChanges } from './access-changes.js'
-import { Examples } from './examples.js'
+import { Examples } from './changed-examples.js'
 import type { NamesOfDraft } from './name-counts.js'
 import { DecisionsOverTime, emptyMatrix, pairsOf } from './over-time.js'
 import { Side } from './side.js'
@@ -55,7 +55,7 @@ class FrequentChanges {
 }
 
 /** What is drafted. */
-export interface Drafted {
+interface Drafted {
   /** Names that the drafted policies use. */
   readonly names: NamesOfDraft
   /** Of a draft of the whole account, which may change which edge serves a record: the denials that its tests expect. */

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { messageOf } from '../../ground/core/errors.js'
-import type { AccountDraft } from '../evaluate/account-draft.js'
 import type { IpRule } from '../evaluate/policy-source.js'
+import type { AccountDraft } from '../evaluate/portable/account-draft.js'
 import type { Draft } from './examiner.js'
 import type { TrialProgress, TrialReport } from './trial.js'
 

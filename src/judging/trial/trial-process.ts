@@ -1,8 +1,8 @@
 /** A running trial as the API sees it: a child process, which is ended as soon as it has reported. */
 import type { ChildProcess } from 'node:child_process'
 import { after, yieldTurn } from '../../ground/core/clock.js'
-import type { AccountDraft } from '../evaluate/account-draft.js'
 import type { IpRule } from '../evaluate/policy-source.js'
+import type { AccountDraft } from '../evaluate/portable/account-draft.js'
 import { type TrialProgress, type TrialReport, trialMsMax } from './trial.js'
 import type { FromTrial, ToTrial, TrialJob } from './trial-child.js'
 
@@ -15,7 +15,7 @@ const trialCharsAtOnce = 256 * 1024
 /** The parts of a draft that may be large. */
 export interface LargeDraft {
   /** All rules of the drafted policy. */
-  readonly rules: readonly IpRule[]
+  readonly rules?: readonly IpRule[]
   readonly account?: AccountDraft | undefined
 }
 
@@ -75,7 +75,7 @@ const shownOf = ({
 })
 
 /** In parts: a message is copied in one go, and other requests must not wait for it. */
-async function send(child: ChildProcess, job: TrialJob, { rules, account }: LargeDraft): Promise<void> {
+async function send(child: ChildProcess, job: TrialJob, { rules = [], account }: LargeDraft): Promise<void> {
   const tell = (message: ToTrial): void => {
     if (child.connected) child.send(message, () => {})
   }

@@ -1,9 +1,9 @@
 /** The compiled policies of single accounts: as they are, and as they would be after a write. */
 import { now, yieldTurn } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
-import { type AccountDraft, DraftedConfiguration } from '../../judging/evaluate/account-draft.js'
 import { PlannedConfiguration, type PlannedWrite } from '../../judging/evaluate/planned-configuration.js'
 import { buildPolicySet, PolicySet } from '../../judging/evaluate/policy-set.js'
+import { type AccountDraft, DraftedConfiguration } from '../../judging/evaluate/portable/account-draft.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { accountSource } from './account-source.js'
 import { sharedPartsOf } from './compiled-parts.js'

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { rulesBodyBytesMax } from '../../ground/core/limits.js'
 import { Type } from '../../ground/core/schema.js'
-import { readAccountDraft } from '../../judging/evaluate/account-draft.js'
+import { readAccountDraft } from '../../judging/evaluate/portable/account-draft.js'
 import { accountDraftSchema } from '../../words/shape/account-draft.js'
 import { trialSchema } from '../../words/shape/trial.js'
 import { accountSource } from '../access/account-source.js'
@@ -46,7 +46,7 @@ export function registerAccountTrials(app: FastifyInstance, context: WriteContex
       job: { ...openJob(context, caller, range), rows: [] },
       removes: account.removes,
       tests: failedOnes(runs),
-      large: { rules: [], account },
+      large: { account },
     })
     return answerTrial(context, reply, trial)
   })

@@ -4,7 +4,7 @@ import type { GeoLookup } from '../../delivery/record/geo.js'
 import { now } from '../../ground/core/clock.js'
 import { rulesBodyBytesMax } from '../../ground/core/limits.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
-import { readAccountDraft } from '../../judging/evaluate/account-draft.js'
+import { readAccountDraft } from '../../judging/evaluate/portable/account-draft.js'
 import { policyTest } from '../../words/resource/policy-test.js'
 import { coveredTrafficDays, policyTestCoverageSchema } from '../../words/shape/policy-test-coverage.js'
 import {

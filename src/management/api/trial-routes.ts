@@ -175,11 +175,7 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
       const job = { ...openJob(context, caller, range), rows }
       const removes = removedParts(readable(context), rows)
       const tests = await testsWith(context, caller, { puts: rows })
-      return answerTrial(
-        context,
-        reply,
-        await trials.start({ draftOf, job, removes, tests, large: { rules: [] } }),
-      )
+      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, tests }))
     })
   }
   for (const resource of resources) {

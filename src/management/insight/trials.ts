@@ -51,7 +51,7 @@ export interface TrialRequest {
   readonly removes: readonly string[]
   /** The policy tests with the draft; null if it can change no decision. */
   readonly tests: Trial['tests']
-  readonly large: LargeDraft
+  readonly large?: LargeDraft
 }
 
 interface TrialsOptions {
@@ -120,7 +120,7 @@ export class Trials {
 
   async #start(request: TrialRequest): Promise<StoredTrial> {
     const { jobs, start, occurrences } = this.#options
-    const { job, large } = request
+    const { job, large = {} } = request
     await jobs.ensure()
     const trial = newTrial(request)
     await this.#beLatest(job.accountId, trial.id)

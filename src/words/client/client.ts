@@ -239,8 +239,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(ipRestriction, id, 'try'), { body, query: { since, time } }),
     trySubscription: async (body, { since, time } = {}) =>
       http.send('POST', `${eventSubscription.path}/try`, { body, query: { since, time } }),
-    tryAccount: async (body, { since, time } = {}) =>
-      http.send('POST', '/tries', { body, query: { since, time } }),
+    tryAccount: async (body, query = {}) => http.send('POST', '/tries', { body, query: { ...query } }),
     trial: async (id) => http.send('GET', `/tries/${encodeURIComponent(id)}`),
     cancelTrial: async (id) => http.send('DELETE', `/tries/${encodeURIComponent(id)}`),
     replay: async (id, body, { idempotencyKey } = {}) =>

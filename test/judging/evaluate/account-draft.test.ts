@@ -1,7 +1,7 @@
 /** Drafts of an account that are refused: each message names the place and what is wrong there. */
 import t from 'tap'
 import { WeirError } from '../../../src/ground/core/errors.js'
-import { readAccountDraft } from '../../../src/judging/evaluate/account-draft.js'
+import { readAccountDraft } from '../../../src/judging/evaluate/portable/account-draft.js'
 import { deny, TestConfiguration } from './configuration.js'
 
 const configured = () =>

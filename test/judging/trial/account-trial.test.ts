@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseDecisionRequest } from '../../../src/delivery/record/record.js'
 import { yieldTurn } from '../../../src/ground/core/clock.js'
-import { readAccountDraft } from '../../../src/judging/evaluate/account-draft.js'
 import { decideRecord } from '../../../src/judging/evaluate/decide.js'
 import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
 import type { ConfigurationSource } from '../../../src/judging/evaluate/policy-source.js'
+import { readAccountDraft } from '../../../src/judging/evaluate/portable/account-draft.js'
 import { AccessChanges } from '../../../src/judging/trial/access-changes.js'
 import { openExaminer } from '../../../src/judging/trial/examiner.js'
 import { runTrial } from '../../../src/judging/trial/trial.js'
@@ -291,10 +291,10 @@ t.test('property: a trial counts what deciding twice counts', async (t) => {
         [configured(), applied].map((source) => buildPolicySet(source, undefined, yieldTurn)),
       )
       let [lost, gained, same] = [0, 0, 0]
-      for (const record of sent) {
+      for (const [index, record] of sent.entries()) {
         const parsed = parseDecisionRequest(record)
         if (!parsed.ok) throw new Error(parsed.problem.msg)
-        if (record.conn.server_name === other.server_name) continue
+        if (asked[index]![1] === other) continue
         const [before, after] = sets.map((set) => {
           const decided = decideRecord(set, geo, { record: parsed.value.record, explain: false })
           return decided.ok && decided.value.answer.decision === 'allow'

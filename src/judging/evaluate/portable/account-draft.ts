@@ -1,15 +1,15 @@
 /** A draft of many resources of an account at once, and the configuration with all of it. */
-import { EntryFaults } from '../../ground/core/entry-faults.js'
-import { badRequest, shown } from '../../ground/core/errors.js'
-import { type PolicyKind, placeOfList } from '../../words/resource/fields/traffic-policy-check.js'
-import type { DeclaredRow, KindName } from '../../words/resource/registry.js'
-import { plannedVersion } from './planned-configuration.js'
-import type { ConfigurationSource, PoliciesModule } from './policy-source.js'
-import { type Configuration, configurationMembers, resourcesMax } from './portable/configuration.js'
-import { GivenConfiguration } from './portable/given-configuration.js'
-import { type FileTest, readTests } from './portable/policy-file.js'
-import { listOf, objectOf, optional, text } from './portable/reading.js'
-import { checkRelations, type Surroundings } from './portable/relations.js'
+import { EntryFaults } from '../../../ground/core/entry-faults.js'
+import { badRequest, shown } from '../../../ground/core/errors.js'
+import { type PolicyKind, placeOfList } from '../../../words/resource/fields/traffic-policy-check.js'
+import type { DeclaredRow, KindName } from '../../../words/resource/registry.js'
+import { plannedVersion } from '../planned-configuration.js'
+import type { ConfigurationSource, PoliciesModule } from '../policy-source.js'
+import { type Configuration, configurationMembers, resourcesMax } from './configuration.js'
+import { GivenConfiguration } from './given-configuration.js'
+import { type FileTest, readTests } from './policy-file.js'
+import { listOf, objectOf, optional, text } from './reading.js'
+import { checkRelations, type Surroundings } from './relations.js'
 
 /** A resource that is given stands for all of it, with its rules, routes or entries. Others of the account stay. */
 export interface AccountDraft {
