@@ -1,6 +1,6 @@
 /** The jobs that the documents offer do what they say, as plain scripts: plan and test a change, and apply it. */
 
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -57,6 +57,9 @@ policy_tests:
     given: {type: tcp_connection, conn: {client_ip: 198.51.100.1, server_name: ci.example.com, server_port: 22}}
     expect: {decision: block}
 `
+
+const terraform = ['terraform', 'tofu'].find((name) => spawnSync(name, ['version']).status === 0)
+const missing = 'neither terraform nor tofu is there'
 
 interface Commented {
   readonly request: string
@@ -158,6 +161,33 @@ t.test('jobs of CI', async (t) => {
     const wrong = await run(apply, weir.token)
     t.match(wrong, { code: 1, output: /account\.yaml:3:\d+: .*colour/ }, `${name}: ${wrong.output}`)
   }
+  await t.test(
+    'Terraform or OpenTofu: applied when a file changes',
+    { skip: !terraform && missing },
+    async (t) => {
+      const [, hcl = ''] = /```hcl\n([\s\S]*?)```/.exec(readFileSync('docs/as-code.md', 'utf8')) ?? []
+      writeFileSync(join(dir, 'main.tf'), hcl)
+      env = { CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: '/dev/null' }
+      const apply = `${terraform} apply -auto-approve -no-color -input=false`
+      write(account)
+      t.match(await run(`${terraform} init -no-color -input=false`, weir.token), { code: 0 })
+      const first = await run(apply, weir.token)
+      t.match(first, { code: 0, output: /differences are done[\s\S]*1 added/ }, first.output)
+      t.match(await run(apply, weir.token), { code: 0, output: /No changes/ }, 'nothing differs')
+      write(account.replace('203.0.113.0/24', '203.0.113.0/25'))
+      const second = await run(apply, weir.token)
+      t.match(second, { code: 0, output: /1 differences are done/ }, second.output)
+      write(account.replace('decision: block', 'decision: allow'))
+      t.match(await run(apply, weir.token), { code: 1, output: /would fail/ }, 'a failure is one')
+      write(account)
+      t.match(
+        await run(apply, weir.token),
+        { code: 0, output: /differences are done/ },
+        'the next run goes on',
+      )
+      env = {}
+    },
+  )
   write(account)
   t.match(
     await run(`${hook} weir/account.yaml`, null),

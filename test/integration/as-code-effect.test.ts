@@ -89,7 +89,7 @@ const changed = {
 }
 
 const expecting = (
-  ...losses: readonly [keyof typeof clients, keyof typeof servers, 'block' | 'deny'][]
+  ...losses: readonly Readonly<[keyof typeof clients, keyof typeof servers, 'block' | 'deny']>[]
 ): object => ({
   policy_tests: losses.map(([client, server, decision]) => ({
     description: `${client} stays out of ${server}`,
@@ -113,7 +113,7 @@ t.test('the effect of a change', async (t) => {
   const file = join(dir, 'weir.json')
   const { token: readKey } = await api.apiKey.create({ description: 'CI', rights: ['read'] })
   const weirDoes = async (...args: string[]) => {
-    const key = args[0] === 'apply' ? token : readKey
+    const key = args[0] === 'apply' ? token : (readKey ?? '')
     const running = run('programs/main.js', args, { WEIR_API_URL: url, WEIR_API_KEY: key })
     const { code } = await running.ended
     return { code, output: running.output() }

@@ -7,6 +7,7 @@ import { accountDraftSchema } from '../../words/shape/account-draft.js'
 import { trialSchema } from '../../words/shape/trial.js'
 import { accountSource } from '../access/account-source.js'
 import { readable } from '../exchange/rows.js'
+import { slicesOf } from '../http/bounds/bounded-work.js'
 import { queryOf, requestBody } from '../http/context.js'
 import { describe, trialsPath } from '../http/openapi/openapi.js'
 import type { Trials } from '../insight/trials.js'
@@ -39,7 +40,8 @@ export function registerAccountTrials(app: FastifyInstance, context: WriteContex
     const { accountId } = caller
     const range = rangeSince('since', since, time, trials.retentionMs)
     const state = readable(context)
-    const account = readAccountDraft(requestBody(request), accountSource(state, accountId))
+    const source = accountSource(state, accountId)
+    const account = await slicesOf(request).run(readAccountDraft(requestBody(request), source))
     const runs = await context.policyTests.run(state, accountId, undefined, account)
     const trial = await trials.start({
       draftOf: { kind: 'account', id: null, part: null },

@@ -16,6 +16,7 @@ import {
 import { accountSource } from '../access/account-source.js'
 import { checkOf, schemaRefusal } from '../exchange/body/schema-faults.js'
 import { readable } from '../exchange/rows.js'
+import { slicesOf } from '../http/bounds/bounded-work.js'
 import { queryOf, requestBody, sendJson } from '../http/context.js'
 import { describe, routePath } from '../http/openapi/openapi.js'
 import type { LogReader } from '../store/logs/log-reader.js'
@@ -75,7 +76,8 @@ export function registerPolicyTestRuns(app: FastifyInstance, context: WriteConte
     const { tests, draft } = body as PolicyTestsToRun
     const state = readable(context)
     const { accountId } = request.caller
-    const drafted = draft ? readAccountDraft(draft, accountSource(state, accountId)) : undefined
+    const source = accountSource(state, accountId)
+    const drafted = draft ? await slicesOf(request).run(readAccountDraft(draft, source)) : undefined
     const runs = await context.policyTests.run(state, accountId, tests ?? undefined, drafted)
     return sendJson(reply, shownRuns(runs))
   })

@@ -1,6 +1,7 @@
 /** Drafts of an account that are refused: each message names the place and what is wrong there. */
 import t from 'tap'
 import { WeirError } from '../../../src/ground/core/errors.js'
+import { withoutPauses } from '../../../src/ground/core/slices.js'
 import { readAccountDraft } from '../../../src/judging/evaluate/portable/account-draft.js'
 import { deny, TestConfiguration } from './configuration.js'
 
@@ -23,7 +24,7 @@ const configured = () =>
 
 const messageOf = (draft: unknown): string => {
   try {
-    readAccountDraft(draft, configured())
+    withoutPauses(readAccountDraft(draft, configured()))
     return ''
   } catch (error) {
     if (error instanceof WeirError) return error.message
@@ -37,6 +38,12 @@ const twice = [
   { cidr: '192.0.2.0/24', action: 'allow' },
   { cidr: '192.0.2.0/24', action: 'deny' },
 ]
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    cidr: `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}/32`,
+    action: 'deny',
+  }))
 
 t.test('what a draft may not say', async (t) => {
   const cases: [name: string, draft: unknown, says: RegExp | ''][] = [
@@ -84,6 +91,22 @@ t.test('what a draft may not say', async (t) => {
       'a rule twice',
       { ip_policies: [{ id: 'p', rules: twice }] },
       /rules\[1\]\.cidr" is "192\.0\.2\.0\/24", as is/,
+    ],
+    [
+      'a wrong rule of many',
+      { ip_policies: [{ id: 'p', rules: [...many(1_000), { cidr: 'x', action: 'deny' }] }] },
+      /^"ip_policies\[0\]\.rules\[1000\]\.cidr" is "x"/,
+    ],
+    [
+      'a wrong entry of many',
+      { ip_lists: [{ name: 'l', entries: [...many(300).map(({ cidr }) => cidr), 'x'] }] },
+      /^"ip_lists\[0\]\.entries\[300\]/,
+    ],
+    ['many rules', { ip_policies: [{ id: 'p', rules: many(1_000) }] }, ''],
+    [
+      'too many rules',
+      { ip_policies: [{ id: 'p', rules: many(100_001) }] },
+      /rules" has 100001 entries: at most/,
     ],
     ['a test without a name', { policy_tests: [{ given: {}, expect: {} }] }, /^"policy_tests\[0\]/],
   ]

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseDecisionRequest } from '../../../src/delivery/record/record.js'
 import { yieldTurn } from '../../../src/ground/core/clock.js'
+import { withoutPauses } from '../../../src/ground/core/slices.js'
 import { decideRecord } from '../../../src/judging/evaluate/decide.js'
 import { buildPolicySet } from '../../../src/judging/evaluate/policy-set.js'
 import type { ConfigurationSource } from '../../../src/judging/evaluate/policy-source.js'
@@ -56,7 +57,7 @@ const ownOf = (source: TestConfiguration, accountId: string): ConfigurationSourc
 
 async function triedOn(draft: AccountDraft, records: readonly object[], source = configured()) {
   const accountId = 'ac_1'
-  const account = readAccountDraft(draft, ownOf(source, accountId))
+  const account = withoutPauses(readAccountDraft(draft, ownOf(source, accountId)))
   const opened = await openExaminer({
     accountId,
     draft: { rows: [], account },

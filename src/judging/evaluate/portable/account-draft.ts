@@ -1,14 +1,24 @@
 /** A draft of many resources of an account at once, and the configuration with all of it. */
 import { EntryFaults } from '../../../ground/core/entry-faults.js'
 import { badRequest, shown } from '../../../ground/core/errors.js'
+import { ipListEntriesMax, rulesPerIpPolicyMax } from '../../../ground/core/limits.js'
 import { type PolicyKind, placeOfList } from '../../../words/resource/fields/traffic-policy-check.js'
 import type { DeclaredRow, KindName } from '../../../words/resource/registry.js'
 import { plannedVersion } from '../planned-configuration.js'
 import type { ConfigurationSource, PoliciesModule } from '../policy-source.js'
-import { type Configuration, configurationMembers, resourcesMax } from './configuration.js'
+import { type Configuration, configurationMembers, listEntry, resourcesMax, rule } from './configuration.js'
 import { GivenConfiguration } from './given-configuration.js'
 import { type FileTest, readTests } from './policy-file.js'
-import { listOf, objectOf, optional, text } from './reading.js'
+import {
+  entriesBetweenPauses,
+  isMap,
+  listOf,
+  objectOf,
+  optional,
+  type Read,
+  readLong,
+  text,
+} from './reading.js'
 import { checkRelations, type Surroundings } from './relations.js'
 
 /** A resource that is given stands for all of it, with its rules, routes or entries. Others of the account stay. */
@@ -35,15 +45,25 @@ const edgeKinds = ['tcp_edge', 'https_edge', 'https_edge_route'] as const satisf
 /** Kinds of resources that decide about records. */
 const decidingKinds = ['ip_list', 'ip_policy', ...edgeKinds, 'ip_restriction'] as const
 
-/** Throws an error that names every place that is wrong. `source`: what the account has. */
-export function readAccountDraft(value: unknown, source: ConfigurationSource): AccountDraft {
+/** Throws an error that names every place that is wrong. `source`: what the account has. May pause at each `yield`. */
+export function* readAccountDraft(
+  value: unknown,
+  source: ConfigurationSource,
+): Generator<void, AccountDraft> {
   const faults = new EntryFaults()
-  const found = draftMembers(value, '', faults)
+  const { short, long } = withoutLong(value)
+  const found = draftMembers(short, '', faults)
   faults.throwIfAny()
-  const { removes, policy_tests: tests, ...configuration } = found!
+  const { removes, policy_tests: tests, ...read } = found!
+  const configuration = {
+    ...read,
+    ip_policies: yield* filled(read.ip_policies, 'ip_policies', 'rules', rule, long, faults),
+    ip_lists: yield* filled(read.ip_lists, 'ip_lists', 'entries', listEntry, long, faults),
+  }
+  faults.throwIfAny()
   const draft = { configuration, removes, tests }
   const stays = new Staying(draft, source)
-  checkRelations(configuration, stays.surroundings(), faults)
+  yield* checkRelations(configuration, stays.surroundings(), faults)
   for (const [index, id] of removes.entries()) {
     const msg = stays.whyNotRemoved(id)
     if (msg !== undefined)
@@ -51,6 +71,52 @@ export function readAccountDraft(value: unknown, source: ConfigurationSource): A
   }
   faults.throwIfAny()
   return draft
+}
+
+/** Members with as many entries as these are read in slices. One with too many is refused before any is read. */
+const longParts = [
+  ['ip_policies', 'rules', rulesPerIpPolicyMax],
+  ['ip_lists', 'entries', ipListEntriesMax],
+] as const
+
+/** Long lists of entries, by their places. */
+type LongLists = ReadonlyMap<string, readonly unknown[]>
+
+/** A copy of a draft, as it was sent, with empty lists in place of long ones. */
+function withoutLong(value: unknown): { readonly short: unknown; readonly long: LongLists } {
+  const long = new Map<string, readonly unknown[]>()
+  if (!isMap(value)) return { short: value, long }
+  const short: Record<string, unknown> = { ...value }
+  for (const [section, name, max] of longParts) {
+    const entries = value[section]
+    if (!Array.isArray(entries)) continue
+    short[section] = entries.map((entry: unknown, index) => {
+      const list = isMap(entry) ? entry[name] : undefined
+      if (!isMap(entry) || !Array.isArray(list) || list.length <= entriesBetweenPauses || list.length > max)
+        return entry
+      long.set(`${section}[${index}].${name}`, list)
+      return { ...entry, [name]: [] }
+    })
+  }
+  return { short, long }
+}
+
+/** With the long lists of a member. */
+function* filled<Entry, Part>(
+  entries: readonly Entry[],
+  section: string,
+  name: keyof Entry & string,
+  read: Read<Part>,
+  long: LongLists,
+  faults: EntryFaults,
+): Generator<void, Entry[]> {
+  const whole: Entry[] = []
+  for (const [index, entry] of entries.entries()) {
+    const place = `${section}[${index}].${name}`
+    const list = long.get(place)
+    whole.push(list === undefined ? entry : { ...entry, [name]: yield* readLong(read, list, place, faults) })
+  }
+  return whole
 }
 
 /** The ids that a draft puts something else in the place of. */

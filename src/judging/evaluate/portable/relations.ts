@@ -2,6 +2,7 @@
 import { EntryFaults } from '../../../ground/core/entry-faults.js'
 import { shown, WeirError } from '../../../ground/core/errors.js'
 import { nearestNames } from '../../../ground/core/nearest.js'
+import { withoutPauses } from '../../../ground/core/slices.js'
 import {
   checkTrafficPolicies,
   type PolicyKind,
@@ -19,7 +20,7 @@ import {
   readMembers,
   routeIdOf,
 } from './configuration.js'
-import { addFault } from './reading.js'
+import { addFault, entriesBetweenPauses } from './reading.js'
 
 /** What a configuration is added to: it may refer to that, and must not take its names. */
 export interface Surroundings {
@@ -34,19 +35,19 @@ export function readConfiguration(value: unknown): Configuration {
   const faults = new EntryFaults()
   const found = readMembers(value, '', faults)
   faults.throwIfAny()
-  checkRelations(found!, undefined, faults)
+  withoutPauses(checkRelations(found!, undefined, faults))
   faults.throwIfAny()
   return found!
 }
 
 const nothing: Surroundings = { policyIds: [], lists: [], hostports: [], restrictionTypes: [] }
 
-/** Checks that concern several resources: names that must be unique, and policies that must exist. */
-export function checkRelations(
+/** Checks that concern several resources: names that must be unique, and policies that must exist. May pause at each `yield`. */
+export function* checkRelations(
   configuration: Configuration,
   surroundings: Surroundings | undefined,
   faults: EntryFaults,
-): void {
+): Generator<void, void> {
   const { tcp_edges, https_edges, ip_policies, ip_restrictions } = configuration
   const around = surroundings ?? nothing
   const known = new Set([...ip_policies.map(({ id }) => id), ...around.policyIds])
@@ -81,7 +82,7 @@ export function checkRelations(
   checkLists(configuration.ip_lists, around.lists, faults)
   // An account has the entries; a file has not.
   if (surroundings === undefined) checkCountedLists(configuration, faults)
-  checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
+  yield* checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
   const types = new Unique(faults, 'type of restriction')
   for (const type of around.restrictionTypes) types.reserve(type, 'that of a restriction that stays')
   for (const [index, given] of ip_restrictions.entries()) {
@@ -143,16 +144,17 @@ function isAskedFor(
   )
 }
 
-function checkRules(
+function* checkRules(
   ipPolicies: Configuration['ip_policies'],
   lists: ReadonlySet<string>,
   faults: EntryFaults,
-): void {
+): Generator<void, void> {
   const ids = new Unique(faults, 'id')
   for (const [index, { id, rules }] of ipPolicies.entries()) {
     ids.add(id, `ip_policies[${index}].id`)
     const subjects = new Unique(faults, 'range or list')
     for (const [number, rule] of rules.entries()) {
+      if (number % entriesBetweenPauses === 0) yield
       const place = `ip_policies[${index}].rules[${number}]`
       const list = listIdOf(rule)
       if ((rule.cidr === null) === (list === null))

@@ -12,13 +12,13 @@ type Entry = Readonly<Record<string, unknown>>
 type Section = 'ip_policies' | 'ip_lists' | 'tcp_edges' | 'https_edges' | 'ip_restrictions'
 
 /** A policy test by what the files call it. */
-export interface NamedTest {
+interface NamedTest {
   readonly description: string
   readonly given: unknown
   readonly expect: unknown
 }
 
-export interface PlanDraft {
+interface PlanDraft {
   readonly draft: AccountDraft
   /** Is anything in it? */
   readonly decides: boolean

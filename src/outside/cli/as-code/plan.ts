@@ -18,10 +18,10 @@ import {
   trialFailed,
 } from '../../as-code/effect/effect-report.js'
 import { draftOf } from '../../as-code/effect/plan-draft.js'
+import { planMarkdown } from '../../as-code/effect/plan-markdown.js'
 import { plainLine, plainSections } from '../../as-code/effect/report-lines.js'
 import { lastChanges } from '../../as-code/last-changes.js'
 import { type ManagedKind, managedKinds } from '../../as-code/managed-kinds.js'
-import { planMarkdown } from '../../as-code/plan-markdown.js'
 import { type LastChanges, planReport } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
 import { clientOf } from '../connection/api-client.js'

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Difference, Plan } from '../../../../src/outside/as-code/difference.js'
+import { planMarkdown } from '../../../../src/outside/as-code/effect/plan-markdown.js'
 import { codeSpan, line, markdownLine } from '../../../../src/outside/as-code/effect/report-lines.js'
 import { managedKinds } from '../../../../src/outside/as-code/managed-kinds.js'
-import { planMarkdown } from '../../../../src/outside/as-code/plan-markdown.js'
 
 /**
  * A span of code (CommonMark 0.31.2, section 6.1) ends with the first run of as many backticks as it begins with; in it,

@@ -1,9 +1,9 @@
 /** A plan as a comment on a pull request: bounded, and without markup or mentions of others. */
 
-import type { Plan } from './difference.js'
-import { type Effect, effectSections } from './effect/effect-report.js'
-import { type Line, markdownLine, type Section } from './effect/report-lines.js'
-import { type LastChanges, planLines, sumsOf } from './plan-report.js'
+import type { Plan } from '../difference.js'
+import { type LastChanges, planLines, sumsOf } from '../plan-report.js'
+import { type Effect, effectSections } from './effect-report.js'
+import { type Line, markdownLine, type Section } from './report-lines.js'
 
 /** A comment on GitHub has 65,536 characters at most; some are more than a byte. */
 const commentBytesMax = 60_000
