@@ -182,12 +182,20 @@ t.test('a hostport moves to another edge: judged there, and counted where it is 
   const moved = {
     tcp_edges: [
       { id: 'edgtcp_1', hostports: [], ip_restriction: module('ipp_1') },
-      { id: 'open', hostports: ['ssh.example:22'] },
+      {
+        id: 'open',
+        hostports: ['ssh.example:22'],
+        policies: inbound({
+          name: 'no cleaners',
+          expressions: ["edge.id == 'open' && conn.client_ip == '198.51.100.8'"],
+          actions: [deny],
+        }),
+      },
     ],
   }
-  const { access } = await triedOn(moved, [tcp('192.0.2.1'), tcp('198.51.100.7')])
+  const { access } = await triedOn(moved, [tcp('192.0.2.1'), tcp('198.51.100.7'), tcp('198.51.100.8')])
   t.match(access!.gained.listed, [{ client_ip: '192.0.2.1', edge_id: 'edgtcp_1' }])
-  t.equal(access!.lost.records, 0)
+  t.match(access!.lost, { records: 1, listed: [{ client_ip: '198.51.100.8', edge_id: 'edgtcp_1' }] })
 })
 
 t.test('no draft shows records of another account', async (t) => {

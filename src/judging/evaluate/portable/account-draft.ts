@@ -139,6 +139,7 @@ class Replaced {
 class Staying {
   readonly #source: ConfigurationSource
   readonly #replaced: Replaced
+  #users: ReadonlyMap<string, string | undefined> | undefined
 
   constructor(draft: AccountDraft, source: ConfigurationSource) {
     this.#source = source
@@ -162,38 +163,33 @@ class Staying {
 
   /** Undefined if the account has it, and nothing that stays refers to it. */
   whyNotRemoved(id: string): string | undefined {
-    for (const kind of decidingKinds)
-      for (const row of this.#source.rowsOf(kind)) {
-        if (row.id !== id) continue
-        const user =
-          kind === 'ip_policy'
-            ? this.#userOfPolicy(id)
-            : kind === 'ip_list'
-              ? this.#userOfList(id)
-              : undefined
-        return user === undefined ? undefined : `${user} refers to it, and stays`
-      }
-    return 'the account has no such edge, IP policy, IP list or restriction'
+    this.#users ??= this.#usersByPart()
+    if (!this.#users.has(id)) return 'the account has no such edge, IP policy, IP list or restriction'
+    const user = this.#users.get(id)
+    return user === undefined ? undefined : `${user} refers to it, and stays`
   }
 
-  #userOfPolicy(policyId: string): string | undefined {
-    const modules = [
-      ...[...this.#of('tcp_edge'), ...this.#of('https_edge_route')].map(({ id, ip_restriction }) => ({
-        id,
-        named: ip_restriction?.ip_policy_ids ?? [],
-      })),
-      ...this.#of('ip_restriction').map(({ id, ip_policy_ids }) => ({ id, named: ip_policy_ids })),
-    ]
-    return modules.find(({ named }) => named.includes(policyId))?.id
-  }
-
-  #userOfList(listId: string): string | undefined {
+  /** Something that stays and refers to it, for each resource that the account has. */
+  #usersByPart(): Map<string, string | undefined> {
+    const users = new Map<string, string | undefined>()
+    for (const kind of decidingKinds) for (const { id } of this.#source.rowsOf(kind)) users.set(id, undefined)
+    for (const { id, ip_restriction } of [...this.#of('tcp_edge'), ...this.#of('https_edge_route')])
+      for (const policyId of ip_restriction?.ip_policy_ids ?? []) users.set(policyId, id)
+    for (const { id, ip_policy_ids } of this.#of('ip_restriction'))
+      for (const policyId of ip_policy_ids) users.set(policyId, id)
     for (const { id } of this.#of('ip_policy'))
-      for (const { list_id } of this.#source.rules(id)?.rules ?? []) if (list_id === listId) return id
-    const name = [...this.#source.rowsOf('ip_list')].find(({ id }) => id === listId)?.name ?? ''
+      for (const { list_id } of this.#source.rules(id)?.rules ?? []) if (list_id) users.set(list_id, id)
+    for (const { id, name } of this.#source.rowsOf('ip_list')) {
+      const asking = this.#edgeAskingFor(name)
+      if (asking !== undefined) users.set(id, asking)
+    }
+    return users
+  }
+
+  #edgeAskingFor(list: string): string | undefined {
     for (const kind of edgeKinds)
       for (const { id, policies } of this.#of(kind))
-        if (placeOfList(kind, policies as PoliciesModule | null, name) !== undefined) return id
+        if (placeOfList(kind, policies as PoliciesModule | null, list) !== undefined) return id
     return undefined
   }
 }
@@ -202,7 +198,6 @@ class Staying {
 export class DraftedConfiguration implements ConfigurationSource {
   readonly revision: number
   readonly #source: ConfigurationSource
-  readonly #accountId: string
   readonly #given: GivenConfiguration
   readonly #replaced: Replaced
   readonly #removed: ReadonlySet<string>
@@ -213,7 +208,6 @@ export class DraftedConfiguration implements ConfigurationSource {
     const { configuration, removes } = draft
     this.revision = source.revision
     this.#source = source
-    this.#accountId = accountId
     this.#given = new GivenConfiguration(configuration, { account_id: accountId, version: plannedVersion })
     this.#replaced = new Replaced(draft)
     this.#removed = new Set(removes)
@@ -221,10 +215,8 @@ export class DraftedConfiguration implements ConfigurationSource {
     this.#keeping = new Set(keeping.map(({ id, name }) => id ?? name))
   }
 
-  /** Edges of other accounts stay, whatever ids the draft gives. */
   *rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
-    for (const row of this.#source.rowsOf(kind))
-      if (row.account_id !== this.#accountId || !this.#replaced.has(row)) yield row
+    for (const row of this.#source.rowsOf(kind)) if (!this.#replaced.has(row)) yield row
     for (const row of this.#given.rowsOf(kind)) yield this.#keeping.has(row.id) ? this.#withEntries(row) : row
   }
 

@@ -37,7 +37,8 @@ export function draftOf(plan: Plan, accountTests: readonly Live[]): PlanDraft {
   for (const each of drafted) {
     if (each.action === 'delete') continue
     const section = each.kind.section as Section
-    sections[section] = [...(sections[section] ?? []), { id: each.id, ...entryOf[section](each) }]
+    sections[section] ??= []
+    sections[section].push({ id: each.id, ...entryOf[section](each) })
   }
   const isGone = ({ action }: Difference): boolean => action === 'delete' || action === 'replace'
   const tests = testsOf(plan, accountTests)
