@@ -253,6 +253,10 @@ const smallFiles: Readonly<Record<string, string>> = {
     'the format of a file of another program; its importer is as long as a file may be',
   'src/delivery/outgoing/host-lookup.ts':
     'how a name is looked up; its importer says which addresses are allowed',
+  'src/judging/trial/changed-examples.ts':
+    'which records are shown is chosen apart from how they are counted',
+  'src/judging/trial/side.ts': 'one of the two configurations that its importer compares',
+  'src/management/api/account-trial-routes.ts': 'a route of its own: a list of routes is no place for one',
   'src/delivery/record/record-shapes.ts': 'state of the whole process, which its importer reads records with',
   'src/ground/expr/regex.ts':
     'what a pattern may be; its importer, the functions, is as long as a file may be',

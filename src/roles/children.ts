@@ -6,7 +6,7 @@ import { recordsSubjects } from '../delivery/wire/partitions.js'
 import { openPartitions } from '../delivery/wire/partitions-in-use.js'
 import { now } from '../ground/core/clock.js'
 import { ReleaseStack } from '../ground/core/release.js'
-import { inOrder, replay } from '../ground/nats/stream-replay.js'
+import { inOrder, keptFrom, replay } from '../ground/nats/stream-replay.js'
 import { processMessage } from '../judging/pipeline/process-record.js'
 import { tryRecords } from '../judging/pipeline/quarantine-child.js'
 import { Configuration } from '../judging/produce/compiled-configuration.js'
@@ -54,13 +54,11 @@ export async function openTrial(context: RoleContext): Promise<void> {
     // A record's own time may be somewhat later than when it was stored.
     const fromMs = isByOwnTime ? sinceMs - ownTimeAheadMs : sinceMs
     const ownSinceMs = isByOwnTime ? sinceMs : undefined
-    const messages = inOrder(
-      partitions.all.map(({ recordsStream }) =>
-        replay(nats.stored(recordsStream, recordsSubjects), fromMs, trialMessagesAtOnce),
-      ),
-    )
+    const streams = partitions.all.map(({ recordsStream }) => nats.stored(recordsStream, recordsSubjects))
+    const keptFromMs = await keptFrom(streams)
+    const messages = inOrder(streams.map((stream) => replay(stream, fromMs, trialMessagesAtOnce)))
     // Awaited here, so that the connection stays open until then.
-    return await runTrial({ accountId, untilMs, ownSinceMs, ...opened, messages, progressed })
+    return await runTrial({ accountId, untilMs, ownSinceMs, ...opened, messages, keptFromMs, progressed })
   }
   await serveTrial(run)
 }

@@ -4,7 +4,7 @@ import type { GeoDatabases } from '../../src/delivery/record/geo.js'
 import { openJobBucket } from '../../src/delivery/wire/job-bucket.js'
 import type { Occurrences } from '../../src/ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../src/ground/nats/nats.js'
-import { replay } from '../../src/ground/nats/stream-replay.js'
+import { keptFrom, replay } from '../../src/ground/nats/stream-replay.js'
 import { openExaminer } from '../../src/judging/trial/examiner.js'
 import { runTrial } from '../../src/judging/trial/trial.js'
 import type { StartTrial } from '../../src/judging/trial/trial-process.js'
@@ -26,13 +26,15 @@ interface TrialsOptions {
 /** Evaluates drafts in this process. */
 export const inThisProcess =
   ({ reader, view, geo }: Omit<TrialsOptions, 'nats' | 'occurrences'>): StartTrial =>
-  ({ accountId, sinceMs, untilMs, rows, policyId }, rules, progressed) => {
+  ({ accountId, sinceMs, untilMs, rows, policyId }, { rules = [], account }, progressed) => {
     const run = async () => {
-      const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules } }
+      const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules }, account }
       const source = view.state
       const opened = await openExaminer({ accountId, draft, source, geo, eventKinds: trafficEvents })
-      const messages = replay(reader.stored(recordsStream, recordsSubjects), sinceMs, 8)
-      return runTrial({ accountId, untilMs, ...opened, messages, progressed })
+      const stream = reader.stored(recordsStream, recordsSubjects)
+      const keptFromMs = await keptFrom([stream])
+      const messages = replay(stream, sinceMs, 8)
+      return runTrial({ accountId, untilMs, ...opened, messages, keptFromMs, progressed })
     }
     return { ended: run(), end: () => {} }
   }

@@ -16,6 +16,9 @@ export interface StoredStream {
   next(sequence: number): Promise<StoredMessage | undefined>
 }
 
+/** A stream that never had a message says 0, which no message has: NATS refuses to look for it. */
+const firstOf = (firstSequence: number): number => Math.max(1, firstSequence)
+
 /** The messages that were stored since a time, in order, up to the one that is last now. `atOnce`: requests ahead. */
 export async function* replay(
   stream: StoredStream,
@@ -48,6 +51,18 @@ export async function* replay(
   }
 }
 
+/** From when on all messages of some streams are kept: earlier ones are gone, if there were any. Undefined if there are none. */
+export async function keptFrom(streams: readonly StoredStream[]): Promise<number | undefined> {
+  const oldest = await Promise.all(
+    streams.map(async (stream) => {
+      const bounds = (await stream.info())?.state
+      return bounds && (await stream.next(firstOf(bounds.first_seq)))
+    }),
+  )
+  const times = oldest.flatMap((message) => message?.storedAtMs ?? [])
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
 /** The messages of several streams in the order of their times; equal ones in the order of the streams. */
 export async function* inOrder(
   streams: readonly AsyncGenerator<StoredMessage>[],
@@ -71,7 +86,7 @@ export async function firstSince(
   { first_seq, last_seq }: Bounds,
   sinceMs: number,
 ): Promise<number> {
-  let [low, high] = [first_seq, last_seq + 1]
+  let [low, high] = [firstOf(first_seq), last_seq + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const message = await stream.next(middle)
@@ -104,8 +119,7 @@ export async function* replayBackward(
   const bounds = (await stream.info())?.state
   if (bounds === undefined) return
   const { last_seq: last } = bounds
-  // A stream that never had a message says 0.
-  const first = Math.max(1, bounds.first_seq)
+  const first = firstOf(bounds.first_seq)
   if (last < first) return
   const inTime = ms === undefined ? last + 1 : await firstSince(stream, bounds, ms)
   let end = Math.min(last + 1, inTime, sequence ?? last + 1)

@@ -88,7 +88,7 @@ export function explainChallenged(
 }
 
 /** A record that restrictions block stays blocked. */
-const withoutUnserved = (verdict: Verdict): Verdict =>
+export const withoutUnserved = (verdict: Verdict): Verdict =>
   verdict.decision === 'allow' ? { ...verdict, decision: 'deny' } : verdict
 
 function unservedWarnings({ endpoint, decidedBy }: Judgement): readonly string[] {

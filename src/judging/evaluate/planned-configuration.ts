@@ -19,7 +19,7 @@ export interface PlannedWrite {
 }
 
 /** No stored part has this version, so that a planned part is never taken for a compiled one. */
-const plannedVersion = -1
+export const plannedVersion = -1
 
 export class PlannedConfiguration implements ConfigurationSource {
   readonly revision: number

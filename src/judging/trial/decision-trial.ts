@@ -6,44 +6,23 @@ import { PolicyContext } from '../../delivery/record/policy-context.js'
 import type { TrafficRecord } from '../../delivery/record/traffic-record.js'
 import { isoMillis } from '../../ground/core/clock.js'
 import { TopCounts } from '../../ground/core/top-counts.js'
-import { StepBudget } from '../../ground/expr/run.js'
 import type { Decision } from '../../words/event/define.js'
 import type { TrialDecisions, TrialExample } from '../../words/shape/trial.js'
-import type { Endpoint } from '../evaluate/edges.js'
-import { evaluate, type Verdict } from '../evaluate/evaluate.js'
-import { ExplanationTrace } from '../evaluate/explain.js'
-import { Judgement } from '../evaluate/judgement.js'
+import { type Endpoint, nowhere } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
-import type { NameCounts } from './name-counts.js'
+import { unservedFor } from '../evaluate/unserved.js'
+import { AccessChanges } from './access-changes.js'
+import { Examples } from './changed-examples.js'
+import type { NamesOfDraft } from './name-counts.js'
 import { DecisionsOverTime, emptyMatrix, pairsOf } from './over-time.js'
-import { type Examiner, type OwnRecord, trialExamplesMax } from './trial.js'
+import { Side } from './side.js'
+import type { Examiner, OwnRecord } from './trial.js'
 
 /** Clients, countries and edges that are listed, and how many are counted: rare ones share the places. */
 const trialTopListed = 10
 const trialTopCounted = 500
 /** Pairs of a country or an edge and a change. */
 const trialChangesListed = 30
-/** Rules listed in the explanation of an example. */
-const trialExplainedRulesMax = 20
-
-/** Other effects of one configuration: log actions, warnings and failures. */
-class Side {
-  readonly policySet: PolicySet
-  logActions = 0
-  warnings = 0
-  failures = 0
-
-  constructor(policySet: PolicySet) {
-    this.policySet = policySet
-  }
-
-  count({ logs, warnings, failures }: Verdict): void {
-    this.logActions += logs.length
-    this.warnings += warnings.length
-    this.failures += failures.length
-  }
-}
-
 /** The texts of a kind among the changed records; an unknown one is counted, too. */
 class Frequent {
   readonly #counts = new TopCounts(trialTopCounted)
@@ -75,18 +54,20 @@ class FrequentChanges {
   }
 }
 
-/** The names that the drafted policies of an edge or a route use; none if the draft is of something else. */
-export interface NamesOfDraft {
-  readonly ownerId: string | undefined
-  readonly counts: NameCounts<PolicyContext>
+/** What is drafted. */
+interface Drafted {
+  /** Names that the drafted policies use. */
+  readonly names: NamesOfDraft
+  /** Of a draft of the whole account, which may change which edge serves a record: the denials that its tests expect. */
+  readonly account?: { readonly id: string; readonly expected: ReadonlySet<string> }
 }
 
 export class DecisionTrial implements Examiner {
   readonly #before: Side
   readonly #after: Side
   readonly #geo: GeoLookup
-  readonly #budget = new StepBudget()
-  readonly #names: NamesOfDraft
+  readonly #drafted: Drafted
+  readonly #access: AccessChanges | undefined
   readonly #matrix = emptyMatrix()
   #concerned = 0
   readonly #clients = new Frequent()
@@ -95,67 +76,57 @@ export class DecisionTrial implements Examiner {
   readonly #overTime = new DecisionsOverTime()
   readonly #countryChanges = new FrequentChanges()
   readonly #edgeChanges = new FrequentChanges()
-  readonly #examples: TrialExample[] = []
-  /** Client, edge and decisions of the examples. */
-  readonly #shown = new Set<string>()
+  readonly #examples = new Examples()
 
-  /** `names`: those of the drafted policies. */
-  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup, names: NamesOfDraft) {
-    this.#before = new Side(before)
-    this.#after = new Side(after)
+  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup, drafted: Drafted) {
+    const { account } = drafted
+    const sideOf = (policySet: PolicySet): Side =>
+      new Side(policySet, account !== undefined && unservedFor(policySet, account.id) === 'deny')
+    this.#before = sideOf(before)
+    this.#after = sideOf(after)
     this.#geo = geo
-    this.#names = names
+    this.#drafted = drafted
+    this.#access = account && new AccessChanges(account.expected)
   }
 
   add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
     const context = new PolicyContext(record, endpoint.edgeId, this.#geo)
     const drafted = this.#draftedEndpoint(record, endpoint)
-    const before = this.#judge(this.#before, endpoint, context)
-    const after = this.#judge(this.#after, drafted, context)
-    this.#before.count(before)
-    this.#after.count(after)
-    const { ownerId, counts } = this.#names
-    if (ownerId !== undefined && (endpoint.edgeId === ownerId || endpoint.route?.id === ownerId)) {
-      this.#concerned += 1
-      counts.add(context)
-    }
+    const within =
+      drafted.edgeId === endpoint.edgeId ? context : new PolicyContext(record, drafted.edgeId, this.#geo)
+    const before = this.#before.count(endpoint, context)
+    const after = this.#after.count(drafted, within)
+    if (this.#drafted.names.add(drafted, within)) this.#concerned += 1
     this.#matrix[before.decision][after.decision] += 1
     this.#overTime.add(storedAtMs, before.decision, after.decision)
     if (before.decision === after.decision) return
+    const edgeId = endpoint.edgeId ?? drafted.edgeId
     this.#clients.add(record.conn.client_ip)
     this.#countries.add(context.geo.country_code)
-    this.#edges.add(endpoint.edgeId)
+    this.#edges.add(edgeId)
     this.#countryChanges.add(before.decision, after.decision, context.geo.country_code)
-    this.#edgeChanges.add(before.decision, after.decision, endpoint.edgeId)
-    const key = [record.conn.client_ip, endpoint.edgeId, before.decision, after.decision].join(' ')
-    if (this.#shown.size >= trialExamplesMax || this.#shown.has(key)) return
-    this.#shown.add(key)
-    this.#examples.push({
-      ...placeOf(record, endpoint, context.geo),
+    this.#edgeChanges.add(before.decision, after.decision, edgeId)
+    const change = { record, edgeId, geo: context.geo }
+    if (before.decision === 'allow')
+      this.#access?.lost({ ...change, refusedBy: this.#after.decidedBy(record, within, after) })
+    else if (after.decision === 'allow')
+      this.#access?.gained({ ...change, refusedBy: this.#before.decidedBy(record, context, before) })
+    this.#examples.add([record.conn.client_ip, edgeId], before.decision, after.decision, () => ({
+      ...placeOf(record, endpoint.edgeId === undefined ? drafted : endpoint, context.geo),
       at: isoMillis(storedAtMs),
-      before: this.#explained(this.#before, record, endpoint),
-      after: this.#explained(this.#after, record, drafted),
-    })
+      before: this.#before.explained(record, endpoint, this.#geo),
+      after: this.#after.explained(record, drafted, this.#geo),
+    }))
   }
 
-  /** A draft never changes which edge serves a record. */
+  /** Only a draft of the whole account changes which edge serves a record; then it may be none. */
   #draftedEndpoint(record: TrafficRecord, endpoint: Endpoint): Endpoint {
-    const found = this.#after.policySet.findEdge(record)
-    return found.ok ? found.value : endpoint
-  }
-
-  #judge({ policySet }: Side, endpoint: Endpoint, context: PolicyContext): Verdict {
-    this.#budget.reset()
-    return evaluate(policySet, endpoint, context, this.#budget, 'closed')
-  }
-
-  #explained({ policySet }: Side, record: TrafficRecord, endpoint: Endpoint): TrialExample['before'] {
-    const context = new PolicyContext(record, endpoint.edgeId, this.#geo)
-    const trace = new ExplanationTrace(policySet, context.client, trialExplainedRulesMax)
-    this.#budget.reset()
-    const verdict = evaluate(policySet, endpoint, context, this.#budget, 'closed', trace)
-    const judgement = new Judgement(record, endpoint, context, verdict, policySet)
-    return { decision: verdict.decision, explanation: trace.explanation(judgement) }
+    const { policySet } = this.#after
+    const found = policySet.findEdge(record)
+    const { account } = this.#drafted
+    if (account === undefined) return found.ok ? found.value : endpoint
+    if (found.ok && found.value.accountId === account.id) return found.value
+    return policySet.contents.accounts.get(account.id) ?? nowhere
   }
 
   result(): { decisions: TrialDecisions } {
@@ -168,7 +139,7 @@ export class DecisionTrial implements Examiner {
     return {
       decisions: {
         records: sum(pairs),
-        concerned: this.#names.ownerId === undefined ? null : this.#concerned,
+        concerned: this.#drafted.names.isOfOne ? this.#concerned : null,
         changed: sum(pairs.filter(({ before, after }) => before !== after)),
         matrix: pairs.filter(({ records }) => records > 0),
         clients: this.#clients.listed(),
@@ -180,8 +151,9 @@ export class DecisionTrial implements Examiner {
         log_actions: of('logActions'),
         warnings: of('warnings'),
         failures: of('failures'),
-        names: this.#names.counts.listed(),
-        examples: this.#examples,
+        names: this.#drafted.names.listed(),
+        access: this.#access?.result() ?? null,
+        examples: this.#examples.chosen(),
       },
     }
   }

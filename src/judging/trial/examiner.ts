@@ -12,10 +12,13 @@ import type { DeclaredRow, KindName } from '../../words/resource/registry.js'
 import { PlannedConfiguration, type PlannedWrite } from '../evaluate/planned-configuration.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { ConfigurationSource, IpRule } from '../evaluate/policy-source.js'
+import { type AccountDraft, DraftedConfiguration } from '../evaluate/portable/account-draft.js'
+import { GivenConfiguration } from '../evaluate/portable/given-configuration.js'
 import { buildSubscriptionSet } from '../produce/subscriptions.js'
-import { DecisionTrial, type NamesOfDraft } from './decision-trial.js'
+import { DecisionTrial } from './decision-trial.js'
 import { EventTrial, type TriedSource } from './event-trial.js'
-import { NameCounts } from './name-counts.js'
+import { expectedDenials } from './expected-denials.js'
+import { NameCounts, NamesOfDraft } from './name-counts.js'
 import type { Examiner } from './trial.js'
 
 /** The rows that a write would store, checked like those of the write itself. */
@@ -23,6 +26,8 @@ export interface Draft {
   readonly rows: readonly { readonly kind: string; readonly row: Row }[]
   /** All rules of a policy after the write. */
   readonly rules?: { readonly policyId: string; readonly rules: readonly IpRule[] } | undefined
+  /** Many resources at once, in place of rows and rules. */
+  readonly account?: AccountDraft | undefined
 }
 
 const plannedBy = ({ rows, rules }: Draft): PlannedWrite => ({ puts: rows, removals: [], rules })
@@ -82,7 +87,7 @@ interface OpenedExaminer {
 }
 
 export async function openExaminer(options: ExaminerOptions): Promise<OpenedExaminer> {
-  const { accountId, draft, geo } = options
+  const { accountId, draft } = options
   const source = new AccountConfiguration(options.source, accountId)
   const policySet = await buildPolicySet(source, undefined, yieldTurn)
   const subscription = draft.rows.find(({ kind }) => kind === eventSubscription.kind)?.row
@@ -90,22 +95,53 @@ export async function openExaminer(options: ExaminerOptions): Promise<OpenedExam
     const row = subscription as unknown as DeclaredRow<'event_subscription'>
     return { policySet, examiner: await eventTrial(options, row, policySet) }
   }
+  const ofDraft = draft.account === undefined ? partTrial : accountTrial
+  return { policySet, examiner: await ofDraft(options, source, policySet) }
+}
+
+/** The draft of a part of a resource. */
+async function partTrial(
+  { draft, geo }: ExaminerOptions,
+  source: ConfigurationSource,
+  policySet: PolicySet,
+): Promise<DecisionTrial> {
   const drafted = await buildPolicySet(
     new PlannedConfiguration(source, plannedBy(draft)),
     policySet,
     yieldTurn,
   )
-  return { policySet, examiner: new DecisionTrial(policySet, drafted, geo, namesOfDraft(draft, geo)) }
+  const owner = draft.rows.find(({ kind }) => Object.hasOwn(policyScopesOf, kind))
+  const names = owner === undefined ? [] : [namesOfOwner(owner.kind as PolicyKind, owner.row, geo)]
+  return new DecisionTrial(policySet, drafted, geo, {
+    names: new NamesOfDraft(new Map(names), owner !== undefined),
+  })
 }
 
-function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfDraft {
-  const drafted = rows.find(({ kind }) => Object.hasOwn(policyScopesOf, kind))
-  const { inbound = [], outbound = [] } = (drafted?.row as PolicyOwner | undefined)?.policies ?? {}
+async function accountTrial(
+  { accountId, draft, geo }: ExaminerOptions,
+  source: ConfigurationSource,
+  before: PolicySet,
+): Promise<DecisionTrial> {
+  const account = draft.account!
+  const after = await buildPolicySet(new DraftedConfiguration(source, accountId, account), before, yieldTurn)
+  const given = new GivenConfiguration(account.configuration)
+  const names = (Object.keys(policyScopesOf) as PolicyKind[]).flatMap((kind) =>
+    [...given.rowsOf(kind)].map((row) => namesOfOwner(kind, row, geo)),
+  )
+  const expected = expectedDenials(account.tests, { accountId, before, after, geo })
+  return new DecisionTrial(before, after, geo, {
+    names: new NamesOfDraft(new Map(names), false),
+    account: { id: accountId, expected },
+  })
+}
+
+function namesOfOwner(kind: PolicyKind, row: { readonly id: string }, { members }: GeoDatabases) {
+  const { inbound = [], outbound = [] } = (row as PolicyOwner).policies ?? {}
   const used = [...inbound, ...outbound].flatMap(({ expressions }) =>
     // The outbound scope has the names of inbound policies, too, and reads them in the same way.
-    expressions.flatMap((text) => namesIn(text, policyScopesOf[drafted!.kind as PolicyKind].outbound)),
+    expressions.flatMap((text) => namesIn(text, policyScopesOf[kind].outbound)),
   )
-  return { ownerId: drafted?.row.id, counts: new NameCounts(used, missingNames(members)) }
+  return [row.id, new NameCounts(used, missingNames(members))] as const
 }
 
 type PolicyOwner = Partial<DeclaredRow<PolicyKind>>

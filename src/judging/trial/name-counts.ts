@@ -1,8 +1,10 @@
 /** Counts how often each name of a draft's expressions had a value: a draft about a name without one changes nothing. */
 
 import { missingNote } from '../../delivery/record/geo-entry.js'
+import type { PolicyContext } from '../../delivery/record/policy-context.js'
 import type { UsedName } from '../../ground/expr/names.js'
 import type { TrialName } from '../../words/shape/trial.js'
+import type { Endpoint } from '../evaluate/edges.js'
 
 /** A list of nothing is no value either: no condition about what it holds is met. */
 const isEmpty = (value: unknown): boolean =>
@@ -41,5 +43,36 @@ export class NameCounts<C> {
     if (this.#missing.has(name)) return missingNote
     if (withValue > 0 || this.#records === 0) return null
     return 'None of these records has a value of it.'
+  }
+}
+
+/** The names that drafted policies use: each is looked for in the records of the edge or route that has them. */
+export class NamesOfDraft {
+  readonly #byOwner: ReadonlyMap<string, NameCounts<PolicyContext>>
+  /** Is the draft of one edge or route? */
+  readonly isOfOne: boolean
+
+  constructor(byOwner: ReadonlyMap<string, NameCounts<PolicyContext>>, isOfOne: boolean) {
+    this.#byOwner = byOwner
+    this.isOfOne = isOfOne
+  }
+
+  /** Returns whether the record is one of them. */
+  add({ edgeId, route }: Endpoint, context: PolicyContext): boolean {
+    if (this.#byOwner.size === 0) return false
+    const owners = [edgeId, route?.id].flatMap((id) => this.#byOwner.get(id ?? '') ?? [])
+    for (const counts of owners) counts.add(context)
+    return owners.length > 0
+  }
+
+  /** Edges for which a name has values, and those for which it has none, are apart. */
+  listed(): TrialName[] {
+    const sums = new Map<string, TrialName>()
+    for (const each of [...this.#byOwner.values()].flatMap((counts) => counts.listed())) {
+      const key = JSON.stringify([each.name, each.note])
+      const { records, with_value } = sums.get(key) ?? { records: 0, with_value: 0 }
+      sums.set(key, { ...each, records: records + each.records, with_value: with_value + each.with_value })
+    }
+    return [...sums.values()]
   }
 }

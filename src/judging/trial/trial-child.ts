@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { messageOf } from '../../ground/core/errors.js'
 import type { IpRule } from '../evaluate/policy-source.js'
+import type { AccountDraft } from '../evaluate/portable/account-draft.js'
 import type { Draft } from './examiner.js'
 import type { TrialProgress, TrialReport } from './trial.js'
 
@@ -19,9 +20,10 @@ export interface TrialJob {
   readonly policyId?: string
 }
 
-/** Many rules come in several messages, before the job. */
+/** What is large comes in several messages, before the job: many rules, and the draft of an account as JSON. */
 export type ToTrial =
   | { readonly type: 'rules'; readonly rules: readonly IpRule[] }
+  | { readonly type: 'account'; readonly text: string }
   | { readonly type: 'start'; readonly job: TrialJob }
 
 export type FromTrial =
@@ -46,12 +48,17 @@ const priority = 5
 export async function serveTrial(run: RunTrial): Promise<void> {
   setPriority(priority)
   const rules: IpRule[] = []
+  let account = ''
   const tell = (message: FromTrial): void => {
     process.send?.(message, () => {})
   }
   const start = async (job: TrialJob): Promise<void> => {
     const { rows, policyId } = job
-    const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules } }
+    const draft = {
+      rows,
+      rules: policyId === undefined ? undefined : { policyId, rules },
+      account: account === '' ? undefined : (JSON.parse(account) as AccountDraft),
+    }
     try {
       const report = await run(job, draft, (progress) => tell({ type: 'progress', progress }))
       tell({ type: 'done', report })
@@ -61,6 +68,7 @@ export async function serveTrial(run: RunTrial): Promise<void> {
   }
   process.on('message', (message: ToTrial) => {
     if (message.type === 'rules') rules.push(...message.rules)
+    else if (message.type === 'account') account += message.text
     else void start(message.job)
   })
   if (process.connected) await once(process, 'disconnect')

@@ -2,13 +2,22 @@
 import type { ChildProcess } from 'node:child_process'
 import { after, yieldTurn } from '../../ground/core/clock.js'
 import type { IpRule } from '../evaluate/policy-source.js'
+import type { AccountDraft } from '../evaluate/portable/account-draft.js'
 import { type TrialProgress, type TrialReport, trialMsMax } from './trial.js'
 import type { FromTrial, ToTrial, TrialJob } from './trial-child.js'
 
 /** A trial that has not ended after this much more time is stopped from outside. */
 const trialGraceMs = 60_000
-/** Rules passed to the process of a trial in one message. */
+/** Rules passed to the process of a trial in one message, and characters of the draft of an account. */
 const trialRulesAtOnce = 2_000
+const trialCharsAtOnce = 256 * 1024
+
+/** The parts of a draft that may be large. */
+export interface LargeDraft {
+  /** All rules of the drafted policy. */
+  readonly rules?: readonly IpRule[]
+  readonly account?: AccountDraft | undefined
+}
 
 export interface RunningTrial {
   /** Rejects if the trial fails or is ended. */
@@ -18,14 +27,14 @@ export interface RunningTrial {
 
 export type StartTrial = (
   job: TrialJob,
-  rules: readonly IpRule[],
+  draft: LargeDraft,
   progressed: (progress: TrialProgress) => void,
 ) => RunningTrial
 
 /** `fork` starts a process that calls `serveTrial`, with a channel of the kind `advanced`. */
 export const trialStarter =
   (fork: () => ChildProcess): StartTrial =>
-  (job, rules, progressed) => {
+  (job, draft, progressed) => {
     const child = fork()
     const end = (): void => void child.kill('SIGKILL')
     const ended = new Promise<TrialReport>((resolve, reject) => {
@@ -41,7 +50,7 @@ export const trialStarter =
         fail(`Its process ended: ${signal ?? `exit code ${code}`}.`)
       })
       child.on('error', (error) => fail(`Its process failed: ${error.message}.`))
-      send(child, job, rules).catch(fail)
+      send(child, job, draft).catch(fail)
     })
     return { ended: ended.finally(end), end }
   }
@@ -66,13 +75,18 @@ const shownOf = ({
 })
 
 /** In parts: a message is copied in one go, and other requests must not wait for it. */
-async function send(child: ChildProcess, job: TrialJob, rules: readonly IpRule[]): Promise<void> {
+async function send(child: ChildProcess, job: TrialJob, { rules = [], account }: LargeDraft): Promise<void> {
   const tell = (message: ToTrial): void => {
     if (child.connected) child.send(message, () => {})
   }
   for (let first = 0; first < rules.length; first += trialRulesAtOnce) {
     const part = rules.slice(first, first + trialRulesAtOnce)
     tell({ type: 'rules', rules: part.map(shownOf) })
+    await yieldTurn()
+  }
+  const text = account === undefined ? '' : JSON.stringify(account)
+  for (let first = 0; first < text.length; first += trialCharsAtOnce) {
+    tell({ type: 'account', text: text.slice(first, first + trialCharsAtOnce) })
     await yieldTurn()
   }
   tell({ type: 'start', job })

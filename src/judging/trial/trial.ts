@@ -47,6 +47,7 @@ export type TrialProgress = Trial['progress']
 export interface TrialReport {
   readonly progress: TrialProgress
   readonly stoppedBy: Trial['stopped_by']
+  readonly keptFrom: Trial['kept_from']
   readonly times: TrialTimes
   readonly result: Result
 }
@@ -66,10 +67,12 @@ interface TrialOptions {
    * stored.
    */
   readonly ownSinceMs?: number | undefined
-  /** Finds the edges of records. */
+  /** Finds the edges of records: those that another account has, or had, are never shown, whatever a draft says. */
   readonly policySet: PolicySet
   readonly examiner: Examiner
   readonly messages: AsyncIterable<RecordMessage>
+  /** When the oldest message that is kept was stored; undefined if there is none. */
+  readonly keptFromMs: number | undefined
   readonly progressed: (progress: TrialProgress) => void
   /** Default: those of every trial. */
   readonly limits?: Partial<TrialLimits>
@@ -85,7 +88,7 @@ const limitsOfAll: TrialLimits = { recordsMax: trialRecordsMax, bytesMax: trialB
 
 /** Examines messages until they end, or a limit is reached. */
 export async function runTrial(options: TrialOptions): Promise<TrialReport> {
-  const { messages, untilMs, examiner, progressed } = options
+  const { messages, untilMs, examiner, progressed, keptFromMs } = options
   const reading = new Reading(options)
   let reportedMs = monotonicMs()
   for await (const message of messages) {
@@ -99,7 +102,8 @@ export async function runTrial(options: TrialOptions): Promise<TrialReport> {
     progressed(reading.progress)
   }
   const { stoppedBy, progress, times, readMs } = reading
-  return { progress, stoppedBy, times, result: shortened(examiner.result(readMs)) }
+  const keptFrom = keptFromMs === undefined ? null : isoMillis(keptFromMs)
+  return { progress, stoppedBy, keptFrom, times, result: shortened(examiner.result(readMs)) }
 }
 
 class Reading {

@@ -3,6 +3,7 @@ import { now, yieldTurn } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import { PlannedConfiguration, type PlannedWrite } from '../../judging/evaluate/planned-configuration.js'
 import { buildPolicySet, PolicySet } from '../../judging/evaluate/policy-set.js'
+import { type AccountDraft, DraftedConfiguration } from '../../judging/evaluate/portable/account-draft.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import { accountSource } from './account-source.js'
 import { sharedPartsOf } from './compiled-parts.js'
@@ -40,6 +41,13 @@ export class AccountPolicies {
       current,
       yieldTurn,
     )
+  }
+
+  /** As they would be with a draft of the account. */
+  async drafted(state: ViewState, accountId: string, draft: AccountDraft): Promise<PolicySet> {
+    const current = await this.#current(state, accountId)
+    const drafted = new DraftedConfiguration(accountSource(state, accountId), accountId, draft)
+    return buildPolicySet(drafted, current, yieldTurn)
   }
 
   #current(state: ViewState, accountId: string): Promise<PolicySet> {

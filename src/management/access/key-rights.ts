@@ -23,7 +23,7 @@ const exceptions: readonly Exception[] = [
   { paths: /^(\/records|\/v1\/logs)$/, right: 'publish' },
   // A draft is tried on records that the key may read, and only the result is stored. A trial can be cancelled.
   { paths: /\/try$/, right: 'read' },
-  { paths: /^\/tries\//, right: 'read' },
+  { paths: /^\/tries(\/|$)/, right: 'read' },
   { paths: /^\/policy_tests\/run$/, right: 'read' },
   // A key that could create keys would have every right of those that it creates.
   { paths: new RegExp(`^${apiKey.path}(/|$)`), right: 'all' },

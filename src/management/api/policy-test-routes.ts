@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { GeoLookup } from '../../delivery/record/geo.js'
 import { now } from '../../ground/core/clock.js'
+import { rulesBodyBytesMax } from '../../ground/core/limits.js'
 import { pluralOf } from '../../ground/core/text/plural.js'
+import { readAccountDraft } from '../../judging/evaluate/portable/account-draft.js'
 import { policyTest } from '../../words/resource/policy-test.js'
 import { coveredTrafficDays, policyTestCoverageSchema } from '../../words/shape/policy-test-coverage.js'
 import {
@@ -11,8 +13,10 @@ import {
   policyTestRunBodySchema,
   policyTestRunsSchema,
 } from '../../words/shape/policy-test-run.js'
+import { accountSource } from '../access/account-source.js'
 import { checkOf, schemaRefusal } from '../exchange/body/schema-faults.js'
 import { readable } from '../exchange/rows.js'
+import { slicesOf } from '../http/bounds/bounded-work.js'
 import { queryOf, requestBody, sendJson } from '../http/context.js'
 import { describe, routePath } from '../http/openapi/openapi.js'
 import type { LogReader } from '../store/logs/log-reader.js'
@@ -57,24 +61,24 @@ export function registerPolicyTestRuns(app: FastifyInstance, context: WriteConte
   const path = `${routePath(policyTest.path)}/run`
   const described = describe({
     operationId: 'run_policy_tests',
-    summary: 'Run policy tests against the present configuration',
+    summary: 'Run policy tests against the present configuration, or a draft',
     description: 'Nothing is stored or changed.',
     tag: pluralOf(policyTest.title),
     path,
     success: [200, policyTestRunsSchema],
     body: policyTestRunBodySchema,
   })
-  app.post(path, described, async (request, reply) => {
+  app.post(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
     queryOf(request)
     const body = requestBody(request)
     const wrong = checkOf(policyTestRunBodySchema)(body, '')
     if (wrong !== undefined) throw schemaRefusal(wrong, policyTestRunBodySchema, body, '')
-    const { tests } = body as PolicyTestsToRun
-    const runs = await context.policyTests.run(
-      readable(context),
-      request.caller.accountId,
-      tests ?? undefined,
-    )
+    const { tests, draft } = body as PolicyTestsToRun
+    const state = readable(context)
+    const { accountId } = request.caller
+    const source = accountSource(state, accountId)
+    const drafted = draft ? await slicesOf(request).run(readAccountDraft(draft, source)) : undefined
+    const runs = await context.policyTests.run(state, accountId, tests ?? undefined, drafted)
     return sendJson(reply, shownRuns(runs))
   })
 }

@@ -64,7 +64,7 @@ export function registerRules(app: FastifyInstance, context: WriteContext, trial
       }
       const draftOf = { kind: ipPolicy.kind, id, part: 'rules' }
       const tests = await testsWith(context, caller, { rules: { policyId: id, rules } })
-      const trial = await trials.start({ draftOf, job, removes, tests, rules: rules as never })
+      const trial = await trials.start({ draftOf, job, removes, tests, large: { rules: rules as never } })
       return answerTrial(context, reply, trial)
     }
     const counts = validateOnly

@@ -51,6 +51,7 @@ import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import { Challengers } from '../write/challengers.js'
+import { registerAccountTrials } from './account-trial-routes.js'
 import { registerBouncers } from './bouncers/bouncer-routes.js'
 import { registerChallengerInsight } from './challengers/challenger-insight.js'
 import { challengerCreation, registerChallengers } from './challengers/challenger-routes.js'
@@ -292,4 +293,5 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const overview = new Overview({ ...options, stateOf, letters, links, statuses, policies, retentionMs })
   registerOverview(app, context, overview)
   registerTrials(app, context, trials)
+  registerAccountTrials(app, context, trials)
 }

@@ -13,6 +13,7 @@ import { eventSubscription } from '../../words/resource/event-subscription.js'
 import { ipRestriction } from '../../words/resource/ip-restriction.js'
 import { type AnyResource, anyResource, type Field, type Row } from '../../words/resource/kind/define.js'
 import { resources } from '../../words/resource/registry.js'
+import type { PolicyTestRuns } from '../../words/shape/policy-test-run.js'
 import { type Trial, trialSchema } from '../../words/shape/trial.js'
 import { type Caller, whileKeyLasts } from '../access/caller.js'
 import { article, createValues, moduleValue, updateValues } from '../exchange/body/input.js'
@@ -35,6 +36,7 @@ import type { StoredTrial, TrialRequest, Trials } from '../insight/trials.js'
 import type { Plan } from '../store/change/plan.js'
 import { rowTimes } from '../store/logs/row-times.js'
 import type { VerifiedWrite } from '../store/verify.js'
+import type { RunTest } from '../write/policy-tests.js'
 import type { WriteResult } from '../write/writes.js'
 import { registerJob } from './job-routes.js'
 import { trialsTag } from './parts/tags.js'
@@ -46,7 +48,7 @@ const trialSinceMsDefault = 60 * 60_000
 
 const hours = trialSinceMsDefault / 3_600_000
 
-const sinceParameter = Type.Optional(
+export const sinceParameter = Type.Optional(
   Type.String({
     default: `${hours}h`,
     description: `Which recorded traffic is read: ${pastTimeForms}. At most the retention of records.`,
@@ -104,6 +106,8 @@ const shownTrial = ({ presenter }: ApiContext, { id, ...trial }: StoredTrial): T
   tests: trial.tests ?? null,
   time: trial.time ?? 'stored',
   times: trial.times ?? null,
+  kept_from: trial.kept_from ?? null,
+  decisions: trial.decisions && { ...trial.decisions, access: trial.decisions.access ?? null },
 })
 
 /** Failed tests that a trial lists. */
@@ -118,7 +122,11 @@ export async function testsWith(
   const state = readable(context)
   const write = { accountId, principal, base: state, state, puts: [], removals: [], ...draft }
   const runs = await context.policyTests.runAfter(write)
-  if (runs.length === 0) return null
+  return runs.length === 0 ? null : failedOnes(runs)
+}
+
+/** The first tests that failed. */
+export function failedOnes(runs: readonly RunTest[]): PolicyTestRuns {
   const { passed, failed, tests } = shownRuns(runs)
   return { passed, failed, tests: tests.slice(0, Math.min(failed, failedTestsListed)) }
 }
@@ -167,7 +175,7 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
       const job = { ...openJob(context, caller, range), rows }
       const removes = removedParts(readable(context), rows)
       const tests = await testsWith(context, caller, { puts: rows })
-      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, tests, rules: [] }))
+      return answerTrial(context, reply, await trials.start({ draftOf, job, removes, tests }))
     })
   }
   for (const resource of resources) {

@@ -18,9 +18,8 @@ import { newId } from '../../ground/core/ids.js'
 import { trialProgressMs } from '../../ground/core/limits.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../ground/nats/nats.js'
-import type { IpRule } from '../../judging/evaluate/policy-source.js'
 import type { TrialJob } from '../../judging/trial/trial-child.js'
-import type { RunningTrial, StartTrial } from '../../judging/trial/trial-process.js'
+import type { LargeDraft, RunningTrial, StartTrial } from '../../judging/trial/trial-process.js'
 import { type Trial, trialIdPrefix } from '../../words/shape/trial.js'
 
 /** Trials at the same time in one API process. An account has one at a time in the whole deployment. */
@@ -52,8 +51,7 @@ export interface TrialRequest {
   readonly removes: readonly string[]
   /** The policy tests with the draft; null if it can change no decision. */
   readonly tests: Trial['tests']
-  /** All rules of the drafted policy. */
-  readonly rules: readonly IpRule[]
+  readonly large?: LargeDraft
 }
 
 interface TrialsOptions {
@@ -122,7 +120,7 @@ export class Trials {
 
   async #start(request: TrialRequest): Promise<StoredTrial> {
     const { jobs, start, occurrences } = this.#options
-    const { job, rules } = request
+    const { job, large = {} } = request
     await jobs.ensure()
     const trial = newTrial(request)
     await this.#beLatest(job.accountId, trial.id)
@@ -131,7 +129,7 @@ export class Trials {
     const followed = new FollowedTrial(jobs, job.accountId, trial)
     this.#followed.set(trial.id, followed)
     void followed
-      .follow((progressed) => start(job, rules, progressed))
+      .follow((progressed) => start(job, large, progressed))
       .then(({ state, error, progress }) => {
         this.#followed.delete(trial.id)
         const { records } = progress
@@ -218,6 +216,7 @@ function newTrial({ draftOf, job, removes, tests }: TrialRequest): StoredTrial {
     time: isByOwnTime ? 'own' : 'stored',
     times: null,
     progress: { records: 0, bytes: 0, at: null },
+    kept_from: null,
     stopped_by: null,
     ended_at: null,
     error: null,
@@ -266,8 +265,8 @@ class FollowedTrial {
       return this.#trial
     }
     this.#done = running.ended.then(
-      ({ progress, stoppedBy, times, result }) =>
-        finish({ state: 'done', progress, stopped_by: stoppedBy, times, ...result }),
+      ({ progress, stoppedBy, keptFrom, times, result }) =>
+        finish({ state: 'done', progress, stopped_by: stoppedBy, kept_from: keptFrom, times, ...result }),
       (error) => finish({ state: 'failed', error: this.#stopReason ?? messageOf(error) }),
     )
     return this.#done

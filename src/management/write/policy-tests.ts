@@ -12,6 +12,7 @@ import { Slices } from '../../ground/core/slices.js'
 import { decisionInWords } from '../../ground/core/text/part-in-words.js'
 import type { PolicySet } from '../../judging/evaluate/policy-set.js'
 import { explainPolicyTest, runPolicyTest, type TestOutcome } from '../../judging/evaluate/policy-test.js'
+import type { AccountDraft } from '../../judging/evaluate/portable/account-draft.js'
 import type { Row } from '../../words/resource/kind/define.js'
 import { policyTest } from '../../words/resource/policy-test.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
@@ -64,9 +65,20 @@ export class PolicyTests {
     this.#options = options
   }
 
-  /** Runs tests against the account's present configuration; those of the account if none are given. */
-  async run(state: ViewState, accountId: string, tests?: readonly PolicyTest[]): Promise<RunTest[]> {
-    const policySet = await this.#options.policies.of(state, accountId)
+  /**
+   * Runs tests against the account's present configuration, or as a draft would leave it; those of the account if none are
+   * given.
+   */
+  async run(
+    state: ViewState,
+    accountId: string,
+    tests?: readonly PolicyTest[],
+    draft?: AccountDraft,
+  ): Promise<RunTest[]> {
+    const { policies } = this.#options
+    const policySet = await (draft === undefined
+      ? policies.of(state, accountId)
+      : policies.drafted(state, accountId, draft))
     return this.#runAll(policySet, accountId, tests ?? [...testsIn(state, accountId)])
   }
 

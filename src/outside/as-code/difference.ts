@@ -53,6 +53,8 @@ export interface Plan {
   readonly present: ReadonlySet<string>
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
   readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
+  /** What the files call an id, also one of what is to be made. */
+  readonly nameOf: (id: string) => string
 }
 
 interface Options {
@@ -114,6 +116,7 @@ export class Comparison {
       unchecked: this.#unchecked,
       present: new Set([...account.values()].flatMap((all) => all.map(({ id }) => id))),
       secrets: this.#secrets,
+      nameOf: (id: string) => this.#names.nameOf(id),
     }
     return { plan, faults: this.#bodies.faults }
   }

@@ -10,6 +10,8 @@ const form = /^\$\{addr:([^{}]+)\}$/
 export const addressToBe = (provisionalId: string): string =>
   `${provisionalId.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()}.invalid:1`
 
+export const isAddressToBe = (hostport: string): boolean => hostport.endsWith('.invalid:1')
+
 /** A copy of an edge as it is written, with its addresses. A name that nobody has stays. */
 export function withAddresses(values: JsonObject, addresses: ReadonlyMap<string, string>): JsonObject {
   const { hostports } = values

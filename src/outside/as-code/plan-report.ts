@@ -8,8 +8,16 @@ const valueCharsMax = 100
 /** The last change of what differs, by its id. */
 export type LastChanges = ReadonlyMap<string, Pick<Change, 'changed_at' | 'by_description' | 'by'>>
 
-export function planReport({ differences, others, unchanged, unchecked }: Plan, last: LastChanges): string {
+export const planReport = (plan: Plan, last: LastChanges): string =>
+  [...planLines(plan, last), sumsOf(plan)].join('\n')
+
+export function planLines({ differences, others, unchecked }: Plan, last: LastChanges): string[] {
   const lines = differences.flatMap((each) => [headline(each, last), ...membersOf(each)])
+  const noted = unchecked === 0 ? [] : [`${unchecked} not checked by the API, because the key may not write.`]
+  return [...lines, ...noted, ...othersLines(others)]
+}
+
+export function sumsOf({ differences, unchanged }: Plan): string {
   const count = (action: Difference['action']): number =>
     differences.filter((each) => each.action === action).length
   const sums = [
@@ -19,8 +27,7 @@ export function planReport({ differences, others, unchanged, unchecked }: Plan, 
     `${count('delete')} to delete`,
     `${unchanged} as the files say`,
   ]
-  const noted = unchecked === 0 ? [] : [`${unchecked} not checked by the API, because the key may not write.`]
-  return [...lines, ...noted, ...othersLines(others), sums.join(', ')].join('\n')
+  return sums.join(', ')
 }
 
 export const headline = ({ action, kind, name, live }: Difference, last: LastChanges = new Map()): string => {

@@ -96,7 +96,8 @@ function draftIn(file: string, action: string | undefined): unknown {
   }
 }
 
-async function whenEnded(client: Client, begun: Trial, signal: AbortSignal): Promise<Trial> {
+/** Resolves with the trial as it ended; an abort cancels it. */
+export async function whenEnded(client: Client, begun: Trial, signal: AbortSignal): Promise<Trial> {
   const line = new ProgressLine()
   try {
     for (let trial = begun; ; trial = await client.trial(begun.id)) {

@@ -16,6 +16,7 @@ import type { DeliveryAttempt } from '../../delivery/wire/delivery-attempts.js'
 import type { Static } from '../../ground/core/schema.js'
 import type { FieldReference } from '../event/field-reference.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import type { AccountDraft } from '../shape/account-draft.js'
 import type { AddressCheck } from '../shape/address-check.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
 import type { Change } from '../shape/decisions/change-schema.js'
@@ -122,6 +123,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   tryRestriction(id: string, changes: Changes<'ipRestriction'>, options?: TryOptions): Promise<Trial>
   /** Begins a trial of a subscription: the events that it would have made. */
   trySubscription(draft: NewResource<'eventSubscription'>, options?: TryOptions): Promise<Trial>
+  /** Begins a trial of many resources at once: who would lose and who would gain access. */
+  tryAccount(draft: AccountDraft, options?: TryOptions): Promise<Trial>
   /** The progress and the result of a trial, which are kept for an hour. */
   trial(id: string): Promise<Trial>
   cancelTrial(id: string): Promise<void>
@@ -149,8 +152,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   overview(): Promise<OverviewAnswer>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
-  /** Runs policy tests against the present configuration: these, or all of the account. */
-  runPolicyTests(tests?: PolicyTestsToRun['tests']): Promise<PolicyTestRuns>
+  /** Runs policy tests: these, or all of the account; against the present configuration, or a draft. */
+  runPolicyTests(tests?: PolicyTestsToRun['tests'], draft?: AccountDraft): Promise<PolicyTestRuns>
   /** Coverage: the parts of the configuration that policy tests reach, and those that traffic reached. */
   policyTestCoverage(): Promise<PolicyTestCoverage>
   /** Every change of the account, newest first, also of deleted resources. */
@@ -236,6 +239,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(ipRestriction, id, 'try'), { body, query: { since, time } }),
     trySubscription: async (body, { since, time } = {}) =>
       http.send('POST', `${eventSubscription.path}/try`, { body, query: { since, time } }),
+    tryAccount: async (body, query = {}) => http.send('POST', '/tries', { body, query: { ...query } }),
     trial: async (id) => http.send('GET', `/tries/${encodeURIComponent(id)}`),
     cancelTrial: async (id) => http.send('DELETE', `/tries/${encodeURIComponent(id)}`),
     replay: async (id, body, { idempotencyKey } = {}) =>
@@ -253,7 +257,8 @@ export function openClient(options: HttpOptions): Client {
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
-    runPolicyTests: async (tests) => http.send('POST', '/policy_tests/run', { body: { tests } }),
+    runPolicyTests: async (tests, draft) =>
+      http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),

@@ -4,7 +4,10 @@ import { policyTestsPerAccountMax } from '../../ground/core/limits.js'
 import { objectOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { exampleId } from '../resource/kind/examples.js'
 import { expectSchema, givenSchema } from '../resource/policy-test.js'
+import { accountDraftSchema } from './account-draft.js'
 import { decidedBySchema, decisionWord, explanationSchema } from './decisions/decision.js'
+
+const descriptionCharsMax = 255
 
 const nullable = orNull(Type.String())
 
@@ -41,7 +44,7 @@ export const policyTestRunsSchema = objectOf(
   },
   {
     title: 'PolicyTestRuns',
-    description: 'Policy tests, run against the present configuration.',
+    description: 'Policy tests, run against a configuration.',
     examples: [
       {
         passed: 1,
@@ -68,11 +71,24 @@ export const policyTestRunBodySchema = objectOf(
   {
     tests: Type.Optional(
       orNull(
-        Type.Array(objectOf({ given: givenSchema, expect: expectSchema }, { title: 'PolicyTestDraft' }), {
-          maxItems: policyTestsPerAccountMax,
-        }),
+        Type.Array(
+          objectOf(
+            {
+              description: Type.Optional(orNull(Type.String({ maxLength: descriptionCharsMax }))),
+              given: givenSchema,
+              expect: expectSchema,
+            },
+            { title: 'PolicyTestDraft' },
+          ),
+          { maxItems: policyTestsPerAccountMax },
+        ),
         { description: 'Tests to run without storing them. Without it, all of the account are run.' },
       ),
+    ),
+    draft: Type.Optional(
+      orNull(accountDraftSchema, {
+        description: 'Run against the configuration as this draft would leave it. Default: as it is.',
+      }),
     ),
   },
   { title: 'PolicyTestsToRun', examples: [{}] },

@@ -4,6 +4,7 @@ import { uriSchema } from '../resource/fields/id-schema.js'
 import { exampleId } from '../resource/kind/examples.js'
 import { decisionWord, explanationSchema } from './decisions/decision.js'
 import { policyTestRunsSchema } from './policy-test-run.js'
+import { accessSchema } from './trial/access.js'
 import { changeOf, overTimeSchema, timesSchema } from './trial/times.js'
 
 export const trialIdPrefix = 'try_'
@@ -81,6 +82,9 @@ export const decisionsSchema = objectOf(
     names: Type.Array(nameSchema, {
       description:
         "The names that the draft's expressions use, over the records of its edge: a condition about one without a value is never met.",
+    }),
+    access: orNull(accessSchema, {
+      description: 'Who loses and who gains access; null unless the draft is of the whole account.',
     }),
     examples: Type.Array(exampleSchema, {
       description:
@@ -171,6 +175,7 @@ export const trialExample = {
     left_out: 0,
   },
   progress: { records: 7514, bytes: 4_300_000, at: '2026-11-20T09:59:59.750Z' },
+  kept_from: '2026-11-13T10:00:02.125Z',
   stopped_by: null,
   ended_at: '2026-11-20T10:00:01.250Z',
   error: null,
@@ -202,6 +207,7 @@ export const trialExample = {
     warnings: { before: 0, after: 0 },
     failures: { before: 0, after: 0 },
     names: [{ name: 'conn.geo.country_code', records: 7514, with_value: 7490, note: null }],
+    access: null,
     examples: [
       {
         at: '2026-11-20T09:00:12.250Z',
@@ -229,8 +235,10 @@ export const trialSchema = objectOf(
     created_at: time,
     state: oneOf(trialStates),
     draft_of: objectOf({
-      kind: Type.String({ description: 'The kind of resource that the draft is of.' }),
-      id: orNull(Type.String(), { description: 'Null if the draft is of a new one.' }),
+      kind: Type.String({
+        description: 'The kind of resource that the draft is of; `account` for a whole one.',
+      }),
+      id: orNull(Type.String(), { description: 'Null if the draft is of a new one, or of an account.' }),
       part: orNull(Type.String(), {
         description: 'The module, or `rules`; null if the draft is of the whole.',
       }),
@@ -259,6 +267,10 @@ export const trialSchema = objectOf(
       },
       { description: 'Records of the account that were read so far.' },
     ),
+    kept_from: orNull(time, {
+      description:
+        'The oldest record that is kept, of all accounts, as it was stored. If it is later than `since`, the records between them are not kept any more, or there were none. Null if none is kept, or before the result.',
+    }),
     stopped_by: orNull(oneOf(['records', 'bytes', 'time']), {
       description:
         'The limit that ended the reading before `until`; it counts records of all accounts. The result is about the records before `progress.at`.',

@@ -42,6 +42,7 @@ export const row: BenchRow = {
         untilMs: storedAtMs,
         ...opened,
         messages: stored(),
+        keptFromMs: storedAtMs,
         progressed() {},
       })
       return 'decisions' in result ? result.decisions : undefined

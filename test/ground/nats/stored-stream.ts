@@ -23,6 +23,8 @@ export function streamOf(sequences: readonly number[]) {
     },
     next: async (sequence: number) => {
       looked.push(sequence)
+      // As NATS answers.
+      if (sequence === 0) throw new Error('empty request')
       const found = sequences.find((each) => each >= sequence)
       return found === undefined ? undefined : message(found)
     },

@@ -1,6 +1,6 @@
 /** Reading a stream again: from a time on, over gaps, without a consumer. */
 import t from 'tap'
-import { inOrder, replay } from '../../../src/ground/nats/stream-replay.js'
+import { inOrder, keptFrom, replay } from '../../../src/ground/nats/stream-replay.js'
 import { range, streamOf } from './stored-stream.js'
 
 const cases = [
@@ -62,4 +62,14 @@ t.test('a stream of several that fails ends them all', async (t) => {
 
 t.test('no stream has no messages', async (t) => {
   t.match(await inOrder([]).next(), { done: true })
+})
+
+t.test('from when on all is kept: the latest of the oldest messages', async (t) => {
+  const cases: [name: string, streams: number[][], keptFromMs: number | undefined][] = [
+    ['no message', [[], []], undefined],
+    ['one stream, whose beginning is gone', [[5, 6]], 5_000],
+    ['several, one of which is empty', [[2, 9], [], [4]], 4_000],
+  ]
+  for (const [name, streams, keptFromMs] of cases)
+    t.equal(await keptFrom(streams.map((sequences) => streamOf(sequences))), keptFromMs, name)
 })

@@ -87,6 +87,7 @@ async function tried(
     untilMs,
     ...opened,
     messages: stored(messages),
+    keptFromMs: sinceMs,
     progressed: () => {},
     limits,
   })
@@ -332,7 +333,13 @@ t.test('records that are stored after the request are left out', async (t) => {
   const source = configured()
   const opened = await openExaminer({ accountId: 'ac_1', draft: { rows: [] }, source, geo, eventKinds: [] })
   const range = { accountId: 'ac_1', untilMs }
-  const { progress } = await runTrial({ ...range, ...opened, messages: late(), progressed: () => {} })
+  const { progress } = await runTrial({
+    ...range,
+    ...opened,
+    messages: late(),
+    keptFromMs: undefined,
+    progressed: () => {},
+  })
   t.equal(progress.records, 1)
 })
 
@@ -366,7 +373,7 @@ t.test('records of the past are tried by their own times, and by no others', asy
       eventKinds: [],
     })
     const range = { accountId: 'ac_1', untilMs, ownSinceMs }
-    const all = { ...range, ...opened, messages: messages(), progressed: () => {} }
+    const all = { ...range, ...opened, messages: messages(), keptFromMs: sinceMs, progressed: () => {} }
     const { progress, times } = await runTrial(all)
     const { first, last, ...counted } = times
     const span = [first, last].map((at) => (at === null ? null : Date.parse(at) - sinceMs))

@@ -159,6 +159,7 @@ t.test('accounts know nothing of each other', async (t) => {
             tests: [{ given: { type: 'tcp_connection', conn, edge_id }, expect: { decision: 'allow' } }],
           }),
         ],
+        '/tries': ['tcp_edge', (id) => ({ removes: [id] })],
         '/event_subscriptions/try': [
           'event_destination',
           (id) => ({ ...subscription, destination_ids: [id] }),

@@ -35,6 +35,7 @@ const special: Readonly<Record<string, KeyRight>> = {
   'post /edges/https/{edge_id}/routes/{id}/ip_restriction/try': 'read',
   'post /ip_restrictions/{id}/try': 'read',
   'post /event_subscriptions/try': 'read',
+  'post /tries': 'read',
   'delete /tries/{id}': 'read',
   'post /policy_tests/run': 'read',
   'post /api_keys': 'all',

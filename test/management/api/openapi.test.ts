@@ -287,7 +287,7 @@ t.test('the OpenAPI document', async (t) => {
         isIngest ||
         ofTargets.test(path) ||
         /\/(try|check|run)$/.test(path) ||
-        path.startsWith('/tries/')
+        /^\/tries(\/|$)/.test(path)
       checks.equal(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],

@@ -54,6 +54,7 @@ export function withoutIds({ status, body }: HttpAnswer, asked: string): object 
 const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
+  'post /tries': { ip_policies: [{ id: 'drafted', rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] }] },
   'post /ip_restrictions/{id}/try': { enforced: false },
   'post /event_destinations/setup': { target: { http: {} } },
   'post /event_destinations/{id}/replay': { from: '1h' },

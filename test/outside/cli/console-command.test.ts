@@ -58,7 +58,7 @@ t.test('links to the web console', async (t) => {
     t.match(unknown.output, 'There is no account "ac_nobody"')
     await weir.stop()
     const stopped = await command()
-    t.equal(stopped.code, 3)
+    t.equal(stopped.code, 4)
     t.match(stopped.output, 'No Weir runs on this data directory')
   })
 })

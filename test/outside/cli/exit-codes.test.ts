@@ -40,10 +40,10 @@ t.test('exit codes', async (t) => {
     ['options that exclude each other', 2, 'tap --edge e --destination d', at(silent), /give one of them/],
     ['no key', 2, 'lint', { WEIR_API_URL: silent }, /WEIR_API_KEY/],
     ['the API refuses', 1, 'lint', at(denying), /It is so\./],
-    ['the API fails', 3, 'lint', at(failing), /It is so\./],
-    ['nothing listens', 3, 'lint', at(silent), /does not answer \(ECONNREFUSED\)/],
-    ['no service on the data directory', 3, 'lint', { WEIR_API_KEY: key }, /No service runs on/],
-    ['no service for a link', 3, 'console', {}, /No Weir runs on this data directory/],
+    ['the API fails', 4, 'lint', at(failing), /It is so\./],
+    ['nothing listens', 4, 'lint', at(silent), /does not answer \(ECONNREFUSED\)/],
+    ['no service on the data directory', 4, 'lint', { WEIR_API_KEY: key }, /No service runs on/],
+    ['no service for a link', 4, 'console', {}, /No Weir runs on this data directory/],
   ]
   for (const [name, code, words, env, says] of cases) {
     const running = run('programs/main.js', words.split(' '), {

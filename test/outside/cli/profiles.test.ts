@@ -54,7 +54,7 @@ t.test('login, use, logout', async (t) => {
     return { code, said: running.output() }
   }
 
-  t.match(await weir('lint'), { code: 3, said: /No service runs on .*or log in \(weir login <address>\)/ })
+  t.match(await weir('lint'), { code: 4, said: /No service runs on .*or log in \(weir login <address>\)/ })
   t.match(await weir(`login ${url}/`, `${key}\n`), {
     code: 0,
     said: new RegExp(`Logged in to ${url} as the profile "default"\\.\nAll is well\\.`),
@@ -99,14 +99,14 @@ t.test('login, use, logout', async (t) => {
     ['two keys', `login ${url}`, `${key}\n${others}`, 2, /The key is malformed/],
     ['no address', 'login weir.example.com', key, 2, /The address is "weir\.example\.com"; it must be/],
     ['a name like a path', `login ${url} --profile ../x`, key, 2, /The profile is "\.\.\/x"/],
-    ['nothing listens', `login http://127.0.0.1:${await freePort()}`, key, 3, /give the address where it/],
+    ['nothing listens', `login http://127.0.0.1:${await freePort()}`, key, 4, /give the address where it/],
     ['a web page', `login ${page}`, key, 1, /What answers at http.* is not Weir: the key was not kept/],
     ['another API', `login ${other}`, key, 1, /What answers at http.* is not Weir: the key was not kept/],
     [
       'a proxy before Weir fails',
       `login ${failing}`,
       key,
-      3,
+      4,
       /status 502 did not come from the API\. The key/,
     ],
   ]

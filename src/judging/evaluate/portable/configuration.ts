@@ -35,7 +35,7 @@ import {
 } from './reading.js'
 
 /** The resources of each kind in one configuration: a program wrote a file of this size, and it is compiled in seconds. */
-const resourcesMax = 10_000
+export const resourcesMax = 10_000
 const idCharsMax = 300
 const nameCharsMax = 255
 const pathCharsMax = 1024
@@ -118,7 +118,7 @@ const cidr = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'refus
 /** Lists come from many programs: bits after the prefix are cleared. */
 const listedRange = text(64, (given) => complaintOf(parseCidr(given, { hostBits: 'allow' })))
 
-const rule = objectOf({
+export const rule = objectOf({
   ...shownOnly,
   id,
   description,
@@ -140,7 +140,7 @@ const entryMembers = objectOf({
 })
 
 /** A range, or a range with a comment and the time at which it ends. */
-const listEntry: Read<NonNullable<ReturnType<typeof entryMembers>>> = (value, place, faults) => {
+export const listEntry: Read<NonNullable<ReturnType<typeof entryMembers>>> = (value, place, faults) => {
   if (isMap(value)) return entryMembers(value, place, faults)
   const found = listedRange(value, place, faults)
   return found === undefined ? undefined : { cidr: found, comment: null, expires_at: null }
@@ -166,7 +166,7 @@ const ipList = objectOf({
 })
 
 /** Other members are not allowed. */
-const configurationMembers = {
+export const configurationMembers = {
   tcp_edges: optional(
     listOf(objectOf({ ...edge, backend: ignored, ip_restriction: ipRestriction }), resourcesMax),
     [],

@@ -20,7 +20,14 @@ import {
 export const accountId = 'ac_configuration'
 
 const revision = 1
-const head = { account_id: accountId, version: revision, created_at: 0, metadata: null }
+
+/** The members of every row that no configuration says. */
+interface Head {
+  readonly account_id: string
+  readonly version: number
+}
+
+const alone: Head = { account_id: accountId, version: revision }
 
 type IpModule = Configuration['tcp_edges'][number]['ip_restriction']
 type Policies = Configuration['tcp_edges'][number]['policies']
@@ -41,6 +48,7 @@ const policiesOf = (policies: Policies) => {
 }
 
 const edgeOf = (
+  head: Head,
   given: Configuration['tcp_edges'][number] | Configuration['https_edges'][number],
   place: string,
 ) => ({
@@ -52,25 +60,31 @@ const edgeOf = (
   policies: policiesOf(given.policies),
 })
 
-class GivenConfiguration implements ConfigurationSource {
+export class GivenConfiguration implements ConfigurationSource {
   readonly revision = revision
+  readonly #version: number
   readonly #rows: Readonly<Partial<Record<KindName, readonly object[]>>>
   readonly #rules: ReadonlyMap<string, readonly IpRule[]>
 
   readonly #lists: ReadonlyMap<string, Configuration['ip_lists'][number]>
 
-  constructor({ tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions }: Configuration) {
+  constructor(
+    { tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions }: Configuration,
+    of: Head = alone,
+  ) {
+    const head = { ...of, created_at: 0, metadata: null }
+    this.#version = of.version
     this.#lists = new Map(ip_lists.map((list) => [list.id ?? list.name, list]))
     this.#rows = {
       tcp_edge: tcp_edges.map((edge, index) => ({
-        ...edgeOf(edge, `tcp_edges[${index}]`),
+        ...edgeOf(head, edge, `tcp_edges[${index}]`),
         ip_restriction: ipModuleOf(edge.ip_restriction),
       })),
       https_edge: https_edges.map((edge, index) => ({
-        ...edgeOf(edge, `https_edges[${index}]`),
+        ...edgeOf(head, edge, `https_edges[${index}]`),
         ambiguous_targets: edge.ambiguous_targets,
       })),
-      https_edge_route: https_edges.flatMap((edge, index) => routesOf(edge, `https_edges[${index}]`)),
+      https_edge_route: https_edges.flatMap((edge, index) => routesOf(head, edge, `https_edges[${index}]`)),
       ip_policy: ip_policies.map(({ id, description }) => ({ ...head, id, description })),
       ip_list: ip_lists.map(({ id, name, category, description }) => ({
         ...head,
@@ -104,11 +118,11 @@ class GivenConfiguration implements ConfigurationSource {
 
   rules(ipPolicyId: string) {
     const rules = this.#rules.get(ipPolicyId)
-    return rules === undefined ? undefined : { version: revision, rules }
+    return rules === undefined ? undefined : { version: this.#version, rules }
   }
 }
 
-const routesOf = (edge: Configuration['https_edges'][number], place: string) =>
+const routesOf = (head: Head, edge: Configuration['https_edges'][number], place: string) =>
   edge.routes.map((route) => ({
     ...head,
     id: routeIdOf(route, edgeIdOf(edge, place)),

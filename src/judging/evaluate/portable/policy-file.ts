@@ -80,7 +80,7 @@ const test: Read<FileTest> = (value, place, faults) => {
   return undefined
 }
 
-const readTests = optional(listOf(test, policyTestsPerAccountMax), [])
+export const readTests = optional(listOf(test, policyTestsPerAccountMax), [])
 
 /** Sections of a whole account in a file (`weir export`) that no decision depends on. */
 export const undecidingSections = [

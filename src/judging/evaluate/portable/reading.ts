@@ -53,6 +53,9 @@ export const optional =
   (value, place, faults) =>
     isAbsent(value) ? fallback : read(value, place, faults)
 
+/** Reading or checking so many entries takes less than a slice of 5 ms. */
+export const entriesBetweenPauses = 200
+
 /** Entries that are wrong are left out of the result, and named by `faults`. */
 export const listOf =
   <T>(read: Read<T>, entriesMax: number, entriesMin = 0): Read<T[]> =>
@@ -119,3 +122,20 @@ export const objectOf =
     }
     return isWhole ? (found as ReadOf<M>) : undefined
   }
+
+/** The entries of a long list, which was taken out of what was read before: may pause at each `yield`. */
+export function* readLong<T>(
+  read: Read<T>,
+  entries: readonly unknown[],
+  place: string,
+  faults: EntryFaults,
+): Generator<void, T[]> {
+  const found: T[] = []
+  for (const [index, entry] of entries.entries()) {
+    if (index % entriesBetweenPauses === 0) yield
+    if (faults.isFull) break
+    const one = read(entry, `${place}[${index}]`, faults)
+    if (one !== undefined) found.push(one)
+  }
+  return found
+}

@@ -2,6 +2,7 @@
 import { EntryFaults } from '../../../ground/core/entry-faults.js'
 import { shown, WeirError } from '../../../ground/core/errors.js'
 import { nearestNames } from '../../../ground/core/nearest.js'
+import { withoutPauses } from '../../../ground/core/slices.js'
 import {
   checkTrafficPolicies,
   type PolicyKind,
@@ -19,24 +20,41 @@ import {
   readMembers,
   routeIdOf,
 } from './configuration.js'
-import { addFault } from './reading.js'
+import { addFault, entriesBetweenPauses } from './reading.js'
+
+/** What a configuration is added to: it may refer to that, and must not take its names. */
+export interface Surroundings {
+  readonly policyIds: readonly string[]
+  readonly lists: readonly Pick<Configuration['ip_lists'][number], 'id' | 'name' | 'category'>[]
+  readonly hostports: readonly string[]
+  readonly restrictionTypes: readonly string[]
+}
 
 /** Throws an error that names every place that is wrong; `tests` are read elsewhere. */
 export function readConfiguration(value: unknown): Configuration {
   const faults = new EntryFaults()
   const found = readMembers(value, '', faults)
   faults.throwIfAny()
-  checkRelations(found!, faults)
+  withoutPauses(checkRelations(found!, undefined, faults))
   faults.throwIfAny()
   return found!
 }
 
-/** Checks that concern several resources: names that must be unique, and policies that must exist. */
-function checkRelations(configuration: Configuration, faults: EntryFaults): void {
-  const { tcp_edges, https_edges, ip_policies, ip_lists, ip_restrictions } = configuration
-  const known = new Set(ip_policies.map(({ id }) => id))
+const nothing: Surroundings = { policyIds: [], lists: [], hostports: [], restrictionTypes: [] }
+
+/** Checks that concern several resources: names that must be unique, and policies that must exist. May pause at each `yield`. */
+export function* checkRelations(
+  configuration: Configuration,
+  surroundings: Surroundings | undefined,
+  faults: EntryFaults,
+): Generator<void, void> {
+  const { tcp_edges, https_edges, ip_policies, ip_restrictions } = configuration
+  const around = surroundings ?? nothing
+  const known = new Set([...ip_policies.map(({ id }) => id), ...around.policyIds])
+  const ip_lists = [...configuration.ip_lists, ...around.lists]
   const ids = new Unique(faults, 'id')
   const hostports = new Unique(faults, 'hostport')
+  for (const hostport of around.hostports) hostports.reserve(hostport, 'one of an edge that stays')
   const checkEdge = (
     kind: PolicyKind,
     place: string,
@@ -61,10 +79,12 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
       checkNamed(entry.ip_restriction, `${at}.ip_restriction`, known, faults)
     }
   }
-  checkLists(ip_lists, faults)
-  checkCountedLists(configuration, faults)
-  checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
+  checkLists(configuration.ip_lists, around.lists, faults)
+  // An account has the entries; a file has not.
+  if (surroundings === undefined) checkCountedLists(configuration, faults)
+  yield* checkRules(ip_policies, new Set(ip_lists.map(({ id, name }) => id ?? name)), faults)
   const types = new Unique(faults, 'type of restriction')
+  for (const type of around.restrictionTypes) types.reserve(type, 'that of a restriction that stays')
   for (const [index, given] of ip_restrictions.entries()) {
     types.add(given.type, `ip_restrictions[${index}].type`)
     checkNamed(given, `ip_restrictions[${index}]`, known, faults)
@@ -73,9 +93,14 @@ function checkRelations(configuration: Configuration, faults: EntryFaults): void
 
 type HttpsEdge = Configuration['https_edges'][number]
 
-function checkLists(lists: Configuration['ip_lists'], faults: EntryFaults): void {
+function checkLists(
+  lists: Configuration['ip_lists'],
+  others: Surroundings['lists'],
+  faults: EntryFaults,
+): void {
   const ids = new Unique(faults, 'id')
   const names = new Unique(faults, 'name of a list')
+  for (const { name } of others) names.reserve(name, 'that of a list that stays')
   for (const [index, { id, name }] of lists.entries()) {
     ids.add(id ?? name, `ip_lists[${index}].id`)
     names.add(name, `ip_lists[${index}].name`)
@@ -119,16 +144,17 @@ function isAskedFor(
   )
 }
 
-function checkRules(
+function* checkRules(
   ipPolicies: Configuration['ip_policies'],
   lists: ReadonlySet<string>,
   faults: EntryFaults,
-): void {
+): Generator<void, void> {
   const ids = new Unique(faults, 'id')
   for (const [index, { id, rules }] of ipPolicies.entries()) {
     ids.add(id, `ip_policies[${index}].id`)
     const subjects = new Unique(faults, 'range or list')
     for (const [number, rule] of rules.entries()) {
+      if (number % entriesBetweenPauses === 0) yield
       const place = `ip_policies[${index}].rules[${number}]`
       const list = listIdOf(rule)
       if ((rule.cidr === null) === (list === null))
@@ -145,6 +171,7 @@ function checkRules(
 class Unique {
   readonly #faults: EntryFaults
   readonly #what: string
+  /** Where each is, in words. */
   readonly #places = new Map<string, string>()
 
   constructor(faults: EntryFaults, what: string) {
@@ -152,14 +179,18 @@ class Unique {
     this.#what = what
   }
 
+  reserve(name: string, place: string): void {
+    this.#places.set(name, place)
+  }
+
   add(name: string, place: string): void {
     const other = this.#places.get(name)
-    if (other === undefined) this.#places.set(name, place)
+    if (other === undefined) this.#places.set(name, `"${place}"`)
     else
       addFault(
         this.#faults,
         place,
-        `"${place}" is ${shown(name)}, as is "${other}": each ${this.#what} may be there only once.`,
+        `"${place}" is ${shown(name)}, as is ${other}: each ${this.#what} may be there only once.`,
       )
   }
 }
@@ -202,7 +233,7 @@ function checkPolicies(
   kind: PolicyKind,
   module: Configuration['tcp_edges'][number]['policies'],
   place: string,
-  lists: Configuration['ip_lists'],
+  lists: Surroundings['lists'],
   faults: EntryFaults,
 ): void {
   try {

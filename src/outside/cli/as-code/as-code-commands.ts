@@ -1,7 +1,8 @@
 /** `weir export`, `weir plan` and `weir apply`. */
 import type { Command } from 'commander'
 import type { Settings } from '../../../management/process/settings.js'
-import type { ApplyOptions, ExportOptions, PlanOptions } from './as-code.js'
+import type { ApplyOptions, ExportOptions } from './as-code.js'
+import type { PlanOptions } from './plan.js'
 
 export function addAsCodeCommands(program: Command, settings: () => Settings): void {
   const load = () => import('./as-code.js')
@@ -21,9 +22,16 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
     .summary('what weir apply would change in an account')
     .argument('<files...>', 'YAML or JSON, or directories of such files')
     .option('--prune', 'what no file describes is to go, in the sections that the files have')
-    .option('--json', 'the differences as JSON')
+    .option('--tests', 'run the policy tests of the files, and those that the account keeps, with the change')
+    .option(
+      '--try <time>',
+      'try the change on recorded traffic, such as that of the last 24h; ends with 3 if a client would lose access and no test expects it',
+    )
+    .option('--json', 'the differences, tests and effect as JSON')
+    .option('--markdown', 'the report for a comment on a pull request')
     .action(async (files: string[], options: PlanOptions) => {
-      process.exitCode = await (await load()).planFiles(settings(), files, options)
+      const { planFiles } = await import('./plan.js')
+      process.exitCode = await planFiles(settings(), files, options)
     })
 
   program

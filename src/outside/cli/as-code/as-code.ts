@@ -1,29 +1,21 @@
-/** `weir export`, `weir plan` and `weir apply`: an account's configuration as files. */
+/** `weir export` and `weir apply`: an account's configuration as files. */
 import { writeFile } from 'node:fs/promises'
-import { StartFault } from '../../../ground/core/errors.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
-import { environment, type Settings } from '../../../management/process/settings.js'
-import type { Client } from '../../../words/client/client.js'
+import type { Settings } from '../../../management/process/settings.js'
 import { readAccount } from '../../as-code/account-state.js'
 import { Application } from '../../as-code/apply.js'
-import { Comparison, type Difference, type Plan } from '../../as-code/difference.js'
+import type { Difference } from '../../as-code/difference.js'
 import { exported } from '../../as-code/export.js'
 import { fileSchema } from '../../as-code/file-schema.js'
-import { headline, type LastChanges, planReport } from '../../as-code/plan-report.js'
-import { SourceFiles } from '../../as-code/source-files.js'
+import { headline } from '../../as-code/plan-report.js'
 import { clientOf } from '../connection/api-client.js'
+import { planOf, summaryOf } from './plan.js'
 
-export interface PlanOptions {
+export interface ApplyOptions {
   readonly prune?: true
   readonly json?: true
-}
-
-export interface ApplyOptions extends PlanOptions {
   readonly tokens?: string
 }
-
-/** What a program needs to know: 0: no difference, 2: a difference. */
-const differs = 2
 
 const print = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
 
@@ -44,25 +36,13 @@ export async function exportAccount(
   else await writeFile(output, text)
 }
 
-export async function planFiles(
-  settings: Settings,
-  paths: readonly string[],
-  options: PlanOptions,
-): Promise<number> {
-  const client = clientOf(settings)
-  const plan = await planOf(client, paths, options)
-  if (options.json) print(JSON.stringify(summaryOf(plan)))
-  else print(planReport(plan, await lastChanges(client, plan)))
-  return plan.differences.length === 0 ? 0 : differs
-}
-
 export async function applyFiles(
   settings: Settings,
   paths: readonly string[],
   options: ApplyOptions,
 ): Promise<void> {
   const client = clientOf(settings)
-  const plan = await planOf(client, paths, options)
+  const { plan } = await planOf(client, paths, options)
   const done: Difference[] = []
   const application = new Application(client, {
     tokens: options.tokens,
@@ -84,43 +64,3 @@ export async function applyFiles(
   if (options.json) print(JSON.stringify(summaryOf(plan)))
   else print(plan.differences.length === 0 ? 'Nothing differs.' : `${done.length} differences are done.`)
 }
-
-async function planOf(
-  client: Client,
-  paths: readonly string[],
-  { prune = false }: { prune?: boolean },
-): Promise<Plan> {
-  const files = SourceFiles.read(paths, environment())
-  const account = await readAccount(client)
-  const { plan, faults } = await new Comparison(client, files).plan(account, { prune })
-  if (faults.length > 0) throw new StartFault(faults.join('\n'))
-  return plan
-}
-
-/** Who made what differs, so that what was done by hand is seen. */
-async function lastChanges(client: Client, { differences }: Plan): Promise<LastChanges> {
-  const last = new Map<string, Awaited<ReturnType<typeof lastOf>>>()
-  const present = differences.flatMap(({ live }) => live ?? [])
-  for (const { id } of present.slice(0, 100)) last.set(id, await lastOf(client, id))
-  return new Map([...last].flatMap(([id, change]) => (change === undefined ? [] : [[id, change] as const])))
-}
-
-async function lastOf(client: Client, id: string) {
-  for await (const change of client.changes({ filter: `id == '${id}'`, limit: 1 })) return change
-  return undefined
-}
-
-const summaryOf = ({ differences, others, unchanged, unchecked }: Plan) => ({
-  differences: differences.map(({ action, kind, name, live, fields, parts, refusal }) => ({
-    action,
-    section: kind.section,
-    name,
-    id: live?.id ?? null,
-    fields,
-    parts: parts.counts,
-    refusal: refusal ?? null,
-  })),
-  not_described: others.map(({ kind, name, live }) => ({ section: kind.section, name, id: live.id })),
-  unchanged,
-  unchecked,
-})

@@ -5,7 +5,7 @@ import { NoAnswer } from '../../../management/process/running-service.js'
 /** The words or options of a command are wrong: nothing was done. */
 export class UsageFault extends StartFault {}
 
-const exitCode = { done: 0, found: 1, misused: 2, unanswered: 3 } as const
+export const exitCode = { done: 0, found: 1, misused: 2, accessLost: 3, unanswered: 4 } as const
 
 type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
@@ -14,6 +14,7 @@ export const exitMeanings: readonly string[] = [
   'done, and nothing was found that needs a hand',
   'something was found, or what was asked for was refused',
   'called wrongly: nothing was done',
+  'a client would lose access, and no test expects it: only weir plan --try',
   'no answer: no service runs there, or it failed',
 ]
 

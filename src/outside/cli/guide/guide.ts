@@ -68,7 +68,10 @@ export const guide: Readonly<Record<string, Guidance>> = {
   export: example('export --output weir.yaml', 'as-code.md#three-commands', {
     access: 'Without --schema, it needs an API key',
   }),
-  plan: example('plan ./weir.yaml --prune', 'as-code.md#three-commands', { differs: 'something differs' }),
+  plan: example('plan ./weir.yaml --prune --tests --try 24h', 'as-code.md#the-effect-of-a-change', {
+    found: 'a test failed, or the trial did',
+    differs: 'something differs',
+  }),
   apply: example('apply ./weir.yaml --tokens ./tokens', 'as-code.md#how-it-is-applied'),
   test: example('test ./policies.yaml --junit tests.xml', 'policies.md#policy-tests', {
     access: 'Without a file, it needs an API key',
