@@ -46,6 +46,7 @@ async function openExporting(t: Test): Promise<Exporting | { readonly missing: s
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secrets.collector}`,
     OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
   }

@@ -24,7 +24,7 @@ const severities: Readonly<Record<number, readonly [number, string]>> = {
 interface Line {
   readonly level: number
   readonly time: string
-  readonly msg: string
+  readonly msg?: string
   readonly trace_id?: string
   readonly span_id?: string
 }
@@ -57,7 +57,7 @@ export class ExportedLogs {
 }
 
 export function logRecordOf(text: string) {
-  const { level, time, msg, trace_id: traceId, span_id: spanId, ...members } = JSON.parse(text) as Line
+  const { level, time, msg = '', trace_id: traceId, span_id: spanId, ...members } = JSON.parse(text) as Line
   const [severityNumber, severityText] = severities[level] ?? [0, String(level)]
   const context =
     traceId === undefined || spanId === undefined

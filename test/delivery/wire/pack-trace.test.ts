@@ -8,7 +8,9 @@ import type { TraceContext } from '../../../src/ground/core/telemetry/tracing.js
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length })
-const traceparent = fc.tuple(hex(32), hex(16)).map(([trace, span]) => `00-${trace}-${span}-01`)
+const traceparent = fc
+  .tuple(hex(32), hex(16))
+  .map(([trace, span]) => `00-1${trace.slice(1)}-1${span.slice(1)}-01`)
 const printable = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
   minLength: 1,

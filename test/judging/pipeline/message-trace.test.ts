@@ -23,7 +23,7 @@ function tracedIn(test: { teardown(close: () => void): void }): Begun[] {
     if (start.parent === undefined) return undefined
     const ends: (string | undefined)[] = []
     begun.push({ ...start, name, ends })
-    const context: TraceContext = { traceparent: `span ${begun.length}` }
+    const context: TraceContext = { traceparent: positionOf(begun.length) }
     const end = (fault?: string): void => void ends.push(fault)
     return { context, traceId: '', spanId: '', set: () => {}, link: () => {}, end }
   }
@@ -31,6 +31,9 @@ function tracedIn(test: { teardown(close: () => void): void }): Begun[] {
   test.teardown(() => installTracing(undefined))
   return begun
 }
+
+/** The position of a span. */
+const positionOf = (span: number): string => `00-${'a'.repeat(32)}-${String(span).padStart(16, '0')}-01`
 
 const messageWith = (headers: Readonly<Record<string, string>>): PulledMessage => ({
   subject: 'weir.records.eu.n1',
@@ -62,15 +65,30 @@ t.test('while no traces are made, no header is looked at', (t) => {
   t.end()
 })
 
+for (const malformed of [
+  'x',
+  positionOf(1).toUpperCase(),
+  positionOf(0),
+  positionOf(1).replace('a'.repeat(32), '0'.repeat(32)),
+  positionOf(1).replace('00-', 'ff-'),
+  `${positionOf(1)}-${'x'.repeat(61)}`,
+  `${positionOf(1)}\n`,
+])
+  t.test(`a header that is no position: ${JSON.stringify(malformed)}`, (t) => {
+    tracedIn(t)
+    t.equal(messageTrace(messageWith({ traceparent: malformed }), 'WEIR_TEST'), undefined)
+    t.end()
+  })
+
 t.test('a message goes on with its trace, or has none', (t) => {
   const begun = tracedIn(t)
   t.equal(messageTrace(messageWith({}), 'WEIR_TEST'), undefined)
-  const trace = messageTrace(messageWith({ Traceparent: 'the parent', tracestate: 'a=b' }), 'WEIR_TEST')
+  const trace = messageTrace(messageWith({ Traceparent: positionOf(99), tracestate: 'a=b' }), 'WEIR_TEST')
   trace?.evaluating()
   trace?.end('given back')
   t.match(begun, [
-    { name: 'receive', parent: { traceparent: 'the parent', tracestate: 'a=b' }, ends: ['given back'] },
-    { name: 'evaluate', parent: { traceparent: 'span 1' }, ends: ['given back'] },
+    { name: 'receive', parent: { traceparent: positionOf(99), tracestate: 'a=b' }, ends: ['given back'] },
+    { name: 'evaluate', parent: { traceparent: positionOf(1) }, ends: ['given back'] },
   ])
   t.end()
 })
@@ -80,12 +98,12 @@ t.test('a pack follows a bounded number of messages, and each once', (t) => {
   const pack = new OpenPack('ed_1')
   t.equal(pack.takeSpans(), undefined, 'most follow none')
   for (let n = 0; n < tracesPerPackMax + 8; n += 1) {
-    const one = message(messageTrace(messageWith({ traceparent: `of ${n}` }), 'WEIR_TEST'))
+    const one = message(messageTrace(messageWith({ traceparent: positionOf(n + 1) }), 'WEIR_TEST'))
     for (let part = 0; part < 3; part += 1) pack.trace(one)
   }
   t.equal(pack.takeSpans()?.length, tracesPerPackMax)
   t.equal(begun.filter(({ name }) => name === 'produce').length, tracesPerPackMax)
-  const next = message(messageTrace(messageWith({ traceparent: 'of the next' }), 'WEIR_TEST'))
+  const next = message(messageTrace(messageWith({ traceparent: positionOf(1_000) }), 'WEIR_TEST'))
   pack.trace(next)
   t.equal(pack.takeSpans()?.length, 1, 'the next pack follows others')
   t.end()

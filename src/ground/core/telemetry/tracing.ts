@@ -4,7 +4,7 @@
  * undefined, and that look is all that a trace costs.
  */
 
-/** A position in a trace, as its headers say it. It is checked by who continues it. */
+/** A position in a trace, as its headers say it. */
 export interface TraceContext {
   readonly traceparent: string
   readonly tracestate?: string
@@ -54,16 +54,21 @@ interface Headers {
   get(name: string): string
 }
 
-/** Longer ones are no trace context; see https://www.w3.org/TR/trace-context/#tracestate-limits */
-const traceparentCharsMax = 128
-const tracestateCharsMax = 512
+/** Version 00, or a later one that says more: https://www.w3.org/TR/trace-context/#traceparent-header */
+const traceparentForm =
+  /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(-[!-~]{1,60})?$/
+/** https://www.w3.org/TR/trace-context/#tracestate-limits */
+const tracestateForm = /^[\t -~]{1,512}$/
 
-/** The position that headers name. Go's clients of NATS write header names in capitals. */
+/**
+ * The position that headers name; undefined if they name none, or it is malformed. Whoever sends a message chooses its headers,
+ * and these go on. Go's clients of NATS write their names with a capital.
+ */
 export function contextIn(headers: Headers | undefined): TraceContext | undefined {
   const traceparent = headers?.get('traceparent') || headers?.get('Traceparent')
-  if (!traceparent || traceparent.length > traceparentCharsMax) return undefined
+  if (!traceparent || !traceparentForm.test(traceparent)) return undefined
   const tracestate = headers?.get('tracestate') || headers?.get('Tracestate')
-  return tracestate && tracestate.length <= tracestateCharsMax ? { traceparent, tracestate } : { traceparent }
+  return tracestate && tracestateForm.test(tracestate) ? { traceparent, tracestate } : { traceparent }
 }
 
 /** Headers of an HTTP request, as Node has them; of one that was sent twice it makes one that is none. */

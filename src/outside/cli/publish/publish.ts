@@ -12,7 +12,7 @@ import { after, sleep } from '../../../ground/core/clock.js'
 import { problem, type Result } from '../../../ground/core/errors.js'
 import { hash128 } from '../../../ground/core/ids.js'
 import { payloadHeadroomBytes } from '../../../ground/core/limits.js'
-import { contextHeaders, type TraceContext } from '../../../ground/core/telemetry/tracing.js'
+import { contextHeaders, contextIn, type TraceContext } from '../../../ground/core/telemetry/tracing.js'
 import { type Nats, openNats } from '../../../ground/nats/nats.js'
 import { stopSignal } from '../../../management/process/child.js'
 import { NoAnswer, readRuntime } from '../../../management/process/running-service.js'
@@ -157,13 +157,10 @@ function historyFor({ history, deliver }: PublishOptions): 'log' | 'deliver' | u
   return undefined
 }
 
-/** Version 00, or a later one that says more; see https://www.w3.org/TR/trace-context/#traceparent-header */
-const traceparentForm =
-  /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(-[!-~]{1,60})?$/
-
 function traceFor({ traceparent }: PublishOptions): TraceContext | undefined {
   if (traceparent === undefined) return undefined
-  if (traceparentForm.test(traceparent)) return { traceparent }
+  const trace = contextIn({ get: (name) => (name === 'traceparent' ? traceparent : '') })
+  if (trace !== undefined) return trace
   throw new UsageFault(
     `--traceparent is "${traceparent}"; it must be as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.`,
   )
