@@ -102,7 +102,13 @@ t.test('a pack follows a bounded number of messages, and each once', (t) => {
     for (let part = 0; part < 3; part += 1) pack.trace(one)
   }
   t.equal(pack.takeSpans()?.length, tracesPerPackMax)
-  t.equal(begun.filter(({ name }) => name === 'produce').length, tracesPerPackMax)
+  const produced = begun.filter(({ name }) => name === 'produce')
+  t.equal(produced.length, tracesPerPackMax)
+  t.equal(
+    new Set(produced.map(({ parent }) => parent?.traceparent)).size,
+    tracesPerPackMax,
+    'of as many messages',
+  )
   const next = message(messageTrace(messageWith({ traceparent: positionOf(1_000) }), 'WEIR_TEST'))
   pack.trace(next)
   t.equal(pack.takeSpans()?.length, 1, 'the next pack follows others')
