@@ -83,8 +83,11 @@ const children = () => import('./roles/children.js')
 const processes = () => import('./management/process/child.js')
 
 async function contextOf(name: ChildRole | 'serve'): Promise<RoleContext> {
-  const { createRoleContext } = await import('./management/process/role-context.js')
-  return createRoleContext(name === 'serve' ? settings() : settingsOfRole(name), name)
+  const { createRoleContext, openRoleContext } = await import('./management/process/role-context.js')
+  if (name === 'serve') return openRoleContext(settings(), name)
+  // They live for one purpose, and get no secrets: not even those of a collector.
+  const isHelper = name === 'quarantine' || name === 'trial'
+  return (isHelper ? createRoleContext : openRoleContext)(settingsOfRole(name), name)
 }
 
 /** A command that runs one role in this process. */

@@ -61,7 +61,17 @@ const never: readonly Never[] = [
     why: 'a process never knows what its role does',
   },
   {
-    from: ['exchange', 'access', 'write', 'scheduled', 'decide', 'process', 'insight', 'operate'],
+    from: [
+      'exchange',
+      'access',
+      'write',
+      'scheduled',
+      'decide',
+      'telemetry',
+      'process',
+      'insight',
+      'operate',
+    ],
     to: ['http', 'api'],
     why: 'answers are made without knowing how they are asked for',
   },
@@ -72,7 +82,17 @@ const never: readonly Never[] = [
 
 /** Packages that a room never knows. */
 const neverPackages: Readonly<Record<string, readonly string[]>> = {
-  fastify: ['exchange', 'access', 'write', 'scheduled', 'decide', 'process', 'insight', 'operate'],
+  fastify: [
+    'exchange',
+    'access',
+    'write',
+    'scheduled',
+    'decide',
+    'telemetry',
+    'process',
+    'insight',
+    'operate',
+  ],
 }
 
 /** Rooms that use a few others only. */
@@ -129,6 +149,7 @@ const loadedByEveryCommand = {
     'event',
     'nats',
     'nats-server',
+    'telemetry',
     'process',
   ],
   // The members of targets are schemas, and settings derive from the kinds of targets.
@@ -152,6 +173,7 @@ const shared = [
   { packages: /^@codemirror\//, files: /^src\/outside\/console\/parts\/editor\/[a-z-]*\.ts$/ },
   // Where it is used, and where a page loads it late.
   { packages: /^re2js$/, files: /^src\/(ground\/expr\/regex|outside\/playground\/late-re2js)\.ts$/ },
+  { packages: /^@opentelemetry\//, files: /^src\/management\/telemetry\/[a-z-]*\.ts$/ },
   { packages: /^@nats-io\//, files: /^src\/ground\/nats\/[a-z0-9-]*\.ts$/ },
   {
     packages: /^@clickhouse\/client$/,
@@ -265,7 +287,6 @@ const smallFiles: Readonly<Record<string, string>> = {
     'the names that agents claim; its importer is as long as a file may be',
   'src/management/operate/targets/target-test.ts':
     'a test of a target, next to what else is done with targets',
-  'src/management/store/carrier.ts': 'its importer, the store, is as long as a file may be',
   'src/outside/console/pages/ip-lists/new/use-step.tsx': 'a step of a flow, next to the other steps',
   'src/roles/begun-api-counters.ts': 'counters of the API alone; other roles must not load what it imports',
   'src/words/shape/explanation/readings.ts': 'a part of an answer; its importer is as long as a file may be',

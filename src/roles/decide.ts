@@ -3,12 +3,14 @@
 import { agentSubject, connectionSubject, keyUseBucket } from '../delivery/wire/names.js'
 import { neededByDecide } from '../delivery/wire/streams.js'
 import { monotonicMs } from '../ground/core/clock.js'
+import { inSpan, tracing } from '../ground/core/telemetry/tracing.js'
 import { type AgentWatch, decide, decideAgent, replyAboutNames } from '../judging/evaluate/reply.js'
 import { Answers } from '../judging/pipeline/answers.js'
 import { Configuration } from '../judging/produce/compiled-configuration.js'
 import { keyFinder } from '../management/access/caller.js'
 import { KeyUses } from '../management/access/key-uses.js'
 import { openDecisionPort } from '../management/decide/decision-port.js'
+import { beginDecision } from '../management/decide/decision-span.js'
 import { requestsEndMs } from '../management/exchange/connection-limits.js'
 import type { Frame, Role } from '../management/process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../management/process/readiness.js'
@@ -36,7 +38,16 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
     occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
     return answer
   }
-  release.own(nats.answer(connectionSubject, 'decide', decided))
+  const decidedTraced = (request: Uint8Array, headerOf: (name: string) => string): Uint8Array => {
+    if (tracing() === undefined) return decided(request)
+    const span = beginDecision('nats', { get: headerOf })
+    try {
+      return inSpan(span, () => decided(request))
+    } finally {
+      span?.end()
+    }
+  }
+  release.own(nats.answer(connectionSubject, 'decide', decidedTraced))
   // The API creates the bucket; one that is older has none.
   const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
   const agents: AgentWatch = { ...answers.agents, used: (id, clientIp) => keyUses.note(id, clientIp) }

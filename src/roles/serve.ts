@@ -82,6 +82,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const stop = stopSignal()
   const { settings, logger, registry, occurrences } = context
   await using release = new ReleaseStack()
+  if (context.telemetry !== undefined) release.own(context.telemetry)
   const { dir } = settings.data
   // A used directory is locked first: "in use by another Weir" explains a taken port better. A new one is created last.
   const isUsedBefore = existsSync(dir)

@@ -337,7 +337,15 @@ async function openStoreOfProcess(): Promise<OpenStore> {
   })
   const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
   release.own(admin)
-  const context = { settings, logger, registry, occurrences, eventKinds: trafficEvents }
+  const context = {
+    role: 'api',
+    settings,
+    logger,
+    registry,
+    occurrences,
+    eventKinds: trafficEvents,
+    telemetry: undefined,
+  }
   const opened = await openStoreParts(context, { baseUrl: () => base, geo: geoOf() }, release)
   const parts = { ...opened, log: patientReader(opened.clickhouse, settings.decisionLog.rows) }
   return { parts, admin, dir, occurrences, lines, release }

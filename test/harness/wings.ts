@@ -13,6 +13,7 @@ export const wings: Readonly<Record<string, readonly string[]>> = {
     'write',
     'scheduled',
     'decide',
+    'telemetry',
     'process',
     'insight',
     'operate',

@@ -18,17 +18,19 @@ export interface FinishedPack {
   readonly bytes: Uint8Array
   readonly origin: Pick<PackContents, 'stream' | 'since' | 'segments'>
   readonly summary: PackSummary
+  /** The header that names the traces which go on in it. */
+  readonly traces?: string | undefined
 }
 
 /** Publishes a pack and enters it, even if it was stored already: its first entry may be lost. */
 export async function storePack(
   nats: Pick<Nats, 'publish'>,
-  { destination, partition, isShared, bytes, origin, summary }: FinishedPack,
+  { destination, partition, isShared, bytes, origin, summary, traces }: FinishedPack,
   patience: Patience,
   enter: (entries: readonly LedgerEntry[]) => Promise<void>,
 ): Promise<void> {
   const { events, ...held } = summary
-  const { msgId, headers } = packMessage(destination, bytes, events, origin)
+  const { msgId, headers } = packMessage(destination, bytes, events, origin, traces)
   const subject = isShared ? sharedSubject(partition, destination) : deliverySubject(partition, destination)
   const options = { msgId, headers, storedBy: partition.deliveriesStream, ...patience }
   const { sequence } = await nats.publish(subject, bytes, options)
@@ -44,6 +46,7 @@ export async function storeAgain(
   enter: (entries: readonly LedgerEntry[]) => Promise<void>,
 ): Promise<void> {
   const { destination, pack, stream, since, segments } = contents
+  const traces = message.headers?.get(packHeaders.traces)
   const headers = {
     [packHeaders.pack]: pack,
     [packHeaders.storedAt]: String(firstStoredAtMs(message)),
@@ -51,6 +54,7 @@ export async function storeAgain(
     [packHeaders.stream]: stream,
     [packHeaders.since]: since,
     [packHeaders.segments]: segments,
+    ...(traces && { [packHeaders.traces]: traces }),
   }
   // The stream knows the pack's own id, and would not store it a second time.
   const options = { msgId: `${pack}.own`, headers, storedBy: partition.deliveriesStream, ...patience }

@@ -26,6 +26,7 @@ import { type DestinationConfig, targetOf } from './kind/destination.js'
 import type { Sender } from './kind/sender.js'
 import type { AttemptLog } from './lane/attempt-log.js'
 import type { ByteBudget } from './lane/byte-budget.js'
+import { type DeliveryTrace, deliveryTrace, endDelivery, outcomesOf } from './lane/delivery-trace.js'
 import { HandPause } from './lane/hand-pause.js'
 import { type LaneStatus, reportState } from './lane/health.js'
 import type { PackResult } from './lane/job.js'
@@ -69,6 +70,7 @@ interface ReadPack {
   readonly storedAtMs: number
   readonly contents: PackContents
   readonly events: readonly PackedEvent[]
+  readonly trace: DeliveryTrace | undefined
 }
 
 /** A pack's message, and where it is acknowledged. */
@@ -207,7 +209,8 @@ export class DestinationRun {
     const read = this.#deps.packs.take(id, contentsIdIn(contents.pack, id), message.data)
     const { events, release } = read
     reportMalformed(this.#deps, id, { ...taken.partition, message }, read)
-    const pack = { sequence: message.sequence, storedAtMs: firstStoredAtMs(message), contents, events }
+    const trace = deliveryTrace(message, this.#config, contents.pack, events.length)
+    const pack = { sequence: message.sequence, storedAtMs: firstStoredAtMs(message), contents, events, trace }
     const end = (): Promise<void> => (isExpired ? this.#drop(taken, pack) : this.#deliver(taken, pack))
     this.#packs.add(contents.pack, events, () => end().finally(release))
   }
@@ -233,18 +236,19 @@ export class DestinationRun {
   // --- a pack, from its arrival to its acknowledgement ---
 
   async #deliver(taken: TakenMessage, pack: ReadPack): Promise<void> {
-    const { sequence, storedAtMs, contents, events } = pack
+    const { sequence, storedAtMs, contents, events, trace } = pack
     if (contents.stream === resentInput) this.#dead.sentAgain(events, contents.pack)
-    const result = await this.#lane.deliver(events, sequence, storedAtMs)
+    const result = await this.#lane.deliver(events, sequence, storedAtMs, trace)
     if (result.outcome === 'done') return this.#end(taken, pack, result)
     taken.reader.giveBack(taken.inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
+    endDelivery(trace, {}, 'given back')
     await this.#countRetried(result.retried)
   }
 
   /** Each event was accepted, is in the dead letters, or is dropped. */
   async #end(
     { reader, inFlight }: TakenMessage,
-    { contents, events }: ReadPack,
+    { contents, events, trace }: ReadPack,
     { counts, dropped = [] }: EndedPack,
   ): Promise<void> {
     const { occurrences } = this.#deps
@@ -264,9 +268,10 @@ export class DestinationRun {
       ])
     } catch {
       // The ledger closes. The pack is redelivered: its events may arrive twice, but none is left uncounted.
-      return
+      return endDelivery(trace, {}, 'stopped')
     }
     reader.acknowledge(inFlight)
+    endDelivery(trace, outcomesOf(counts, dropped.length))
     const [first] = events
     // Replayed events carry the time at which their record arrived first.
     if (first !== undefined && delivered > 0 && isRecordsInput(contents.stream))

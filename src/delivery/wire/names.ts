@@ -65,6 +65,8 @@ export const packHeaders = {
   pack: 'Weir-Pack',
   /** When such a pack was stored first: milliseconds since the epoch. */
   storedAt: 'Weir-Stored-At',
+  /** The traces that are followed into it (`pack-trace.ts`). */
+  traces: 'Weir-Traces',
 } as const
 
 /** Pipelines and deliverers say which destinations get consumers of their own; lost if no deliverer listens. */

@@ -28,6 +28,7 @@ export function packMessage(
   bytes: Uint8Array,
   events: number,
   { stream, since, segments }: PackOrigin,
+  traces?: string,
 ) {
   return {
     // Records that were published twice can give equal bytes for different messages: those need different packs.
@@ -37,6 +38,7 @@ export function packMessage(
       [packHeaders.stream]: stream,
       [packHeaders.since]: since,
       [packHeaders.segments]: segments,
+      ...(traces !== undefined && { [packHeaders.traces]: traces }),
     },
   }
 }

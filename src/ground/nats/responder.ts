@@ -4,7 +4,11 @@ import { internalErrorJson } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { NatsOptions } from './connection.js'
 
-export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>
+/** `headerOf` is empty for a header that the request does not have. */
+export type Reply = (
+  data: Uint8Array,
+  headerOf: (name: string) => string,
+) => Uint8Array | string | Promise<Uint8Array | string>
 
 /**
  * Answers requests until it is closed; processes with the same `queue` share them. If `reply` throws, the error is
@@ -21,7 +25,7 @@ export function answerRequests(
   const respond = async (message: Msg): Promise<void> => {
     if (isCommand(message.reply)) return
     try {
-      const answer = await reply(message.data)
+      const answer = await reply(message.data, (name) => message.headers?.get(name) ?? '')
       if (message.reply) message.respond(answer)
     } catch (error) {
       if (connection.isClosed()) return

@@ -129,6 +129,7 @@ export class AuditPipeline {
       input,
       // One message at a time in the whole deployment, so that events keep the order of their messages.
       ackPendingMax: 1,
+      isTraced: true,
       process: (message, input) => this.#process(message, input),
       unavailable: unrouted,
       unstored: unrouted,

@@ -2,6 +2,7 @@
 import type { InputCounts, SourcesEntry } from '../../delivery/books/ledger.js'
 import type { DurableReader, MessageInFlight } from '../../ground/nats/durable-reader.js'
 import type { DoneMessage, InputLedger } from './input-ledger.js'
+import type { MessageTrace } from './message-trace.js'
 import type { InputMessage } from './open-pack.js'
 
 /** A message that failed, or came too early, is redelivered after this time. */
@@ -25,14 +26,22 @@ export class IntakeMessage implements InputMessage, DoneMessage {
   packsOpen = 0
   isRouted = false
   readonly storedAtMs: number
+  readonly trace: MessageTrace | undefined
   readonly #inFlight: MessageInFlight
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   #result: ProcessedMessage | undefined
   #isEntered = false
 
-  constructor(inFlight: MessageInFlight, storedAtMs: number, reader: DurableReader, ledger: InputLedger) {
+  constructor(
+    inFlight: MessageInFlight,
+    storedAtMs: number,
+    reader: DurableReader,
+    ledger: InputLedger,
+    trace: MessageTrace | undefined,
+  ) {
     this.storedAtMs = storedAtMs
+    this.trace = trace
     this.#inFlight = inFlight
     this.#reader = reader
     this.#ledger = ledger
@@ -70,9 +79,11 @@ export class IntakeMessage implements InputMessage, DoneMessage {
   acknowledge(): void {
     this.#result?.acknowledged?.()
     this.#reader.acknowledge(this.#inFlight)
+    this.trace?.end()
   }
 
   giveBack(): void {
     this.#reader.giveBack(this.#inFlight, messagePauseMs)
+    this.trace?.end('given back')
   }
 }

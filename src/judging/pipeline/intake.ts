@@ -13,6 +13,7 @@ import { inputConsumer } from '../../delivery/wire/names.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { after, every, monotonicMs, type Timer } from '../../ground/core/clock.js'
 import type { Soon } from '../../ground/core/concurrency.js'
+import { inSpan } from '../../ground/core/telemetry/tracing.js'
 import type { Consumer, ConsumerOptions } from '../../ground/nats/consumers.js'
 import {
   AcknowledgedSequences,
@@ -26,6 +27,7 @@ import type { BusyDestinations } from './busy-destinations.js'
 import { InputLedger } from './input-ledger.js'
 import { IntakeMessage, type ProcessedMessage } from './intake-message.js'
 import { LongWalks } from './long-walks.js'
+import { messageTrace } from './message-trace.js'
 import type { InputMessage } from './open-pack.js'
 import { packSpacingMs } from './pack-times.js'
 import { Packs } from './packs.js'
@@ -74,6 +76,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly aheadBytes?: number
   /** Puts the message's events into `packs`, as events of `input`; undefined: it is too early, the message comes again. */
   readonly process: (message: PulledMessage, input: InputMessage) => Soon<ProcessedMessage | undefined>
+  /** Are its messages traced? Not those that are read again. */
+  readonly isTraced?: true
   /** While it returns false, nothing is pulled. */
   readonly mayPull?: () => boolean
   /** Called when a pack begins to be stored; what it returns is called when the pack is stored or given up. */
@@ -218,9 +222,13 @@ export class Intake {
   #process(message: PulledMessage): Soon<void> {
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
-    const input = new IntakeMessage(inFlight, message.storedAtMs, this.#reader, this.#ledger)
+    const { isTraced, stream, process } = this.#options
+    const trace = isTraced && messageTrace(message, stream)
+    const input = new IntakeMessage(inFlight, message.storedAtMs, this.#reader, this.#ledger, trace)
     try {
-      const result = this.#options.process(message, input)
+      // Most messages are not traced: they need no function to go on with.
+      const result =
+        trace === undefined ? process(message, input) : inSpan(trace.span, () => process(message, input))
       if (result instanceof Promise) return this.#finishLater(input, result)
       this.#finish(input, result)
     } catch (error) {

@@ -11,6 +11,7 @@ import type { InputStream, LedgerWriter } from '../../delivery/books/ledger.js'
 import { type FinishedPack, storePack } from '../../delivery/books/stored-packs.js'
 import type { PackWriter } from '../../delivery/wire/pack.js'
 import { Segments } from '../../delivery/wire/pack-message.js'
+import { formatTraces } from '../../delivery/wire/pack-trace.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import { monotonicMs, sleep } from '../../ground/core/clock.js'
 import { packBytesTarget } from '../../ground/core/limits.js'
@@ -144,6 +145,7 @@ export class Packs implements Buffers {
     pack.segments.add(message.sequence, pack.partNumber, pack.partEvents)
     this.#bufferedBytes += pack.partBytes
     pack.messages.push(message)
+    if (message.trace !== undefined) pack.trace(message)
     if (message.packsOpen === 0) this.#messagesOpen += 1
     message.packsOpen += 1
   }
@@ -199,15 +201,18 @@ export class Packs implements Buffers {
     const origin = { stream, since: this.#since, segments: segments.format() }
     const summary = open.writer.summary()
     const bytes = open.writer.take()
+    const spans = open.takeSpans()
+    const traces = spans && formatTraces(spans.map(({ context }) => context))
     open.segments = new Segments()
     open.messages = []
     open.storedMs = monotonicMs()
     const ended = this.#deps.packBegun?.(destinationId, bytes.length)
     const partition = partitions.homeOf(destinationId)
     const isShared = !busy.hasNext(destinationId)
-    const pack = { destination: destinationId, partition, isShared, bytes, origin, summary }
+    const pack = { destination: destinationId, partition, isShared, bytes, origin, summary, traces }
     const storing = this.#storeUntilDone(pack)
       .then((isStored) => {
+        for (const span of spans ?? []) span.end(isStored ? undefined : 'stopped')
         if (isStored) for (const message of messages) this.#partStored(message)
       })
       .finally(() => {

@@ -103,6 +103,7 @@ export class Pipeline {
       inputs: () => preferred.count,
       mayPull: () => preferred.mayTake(partition),
       ackPendingMax,
+      isTraced: true,
       process: (message, input) => this.#process(message, input),
       packBegun: (destination, bytes) => shares.packBegun(destination, bytes),
       unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
@@ -167,6 +168,7 @@ export class Pipeline {
     message: PulledMessage,
     input: InputMessage,
   ): Soon<ProcessedMessage> {
+    input.trace?.evaluating()
     const walked = this.#walk(bytes, message, culprits, input)
     return walked instanceof Promise
       ? walked.then((result) => this.#resultOf(result, culprits, message, input))
@@ -205,6 +207,7 @@ export class Pipeline {
     message: PulledMessage,
     input: InputMessage,
   ): Soon<ProcessedMessage> {
+    input.trace?.evaluated(counts)
     const result = this.#counted(withBad(counts, culprits.length), message.storedAtMs)
     if (bad.length + culprits.length === 0) return result
     const dead =

@@ -34,6 +34,7 @@ import { acceptBodies, guard } from '../http/guard.js'
 import { answerUnreadable, Connections, undecodablePath } from '../http/http-errors.js'
 import { MissingValues } from '../http/missing-values.js'
 import { answerProblem } from '../http/refused-requests.js'
+import { traceRequests } from '../http/request-spans.js'
 import { ownersIn } from '../insight/dead-letter-owner.js'
 import { Decider } from '../insight/decider.js'
 import type { Live } from '../insight/live.js'
@@ -181,6 +182,7 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
     countAnswer(request, reply)
     done()
   })
+  traceRequests(app)
   await openReference(app, options)
   const atOnce = new AtOnce(occurrences)
   await guard(app, auth, atOnce)

@@ -21,6 +21,7 @@ import {
 import { newId } from '../../ground/core/ids.js'
 import { failedLoginsPerMinuteMax, recordBytesMax } from '../../ground/core/limits.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
+import { inSpan } from '../../ground/core/telemetry/tracing.js'
 import { decideRecord, ofAccount } from '../../judging/evaluate/decide.js'
 import type { Judgement } from '../../judging/evaluate/judgement.js'
 import type { PolicySet } from '../../judging/evaluate/policy-set.js'
@@ -39,6 +40,7 @@ import type { KeyUses } from '../access/key-uses.js'
 import { RateWindows } from '../access/rate-windows.js'
 import { connectionLimits } from '../exchange/connection-limits.js'
 import { problemBody, problemHeadersOf } from '../exchange/problem.js'
+import { beginDecision } from './decision-span.js'
 import { headersIn, recordOfProxy } from './forwarded-request.js'
 
 interface DecisionPortOptions {
@@ -85,13 +87,19 @@ function decisionListener(options: DecisionPortOptions): RequestListener {
     const startedMs = monotonicMs()
     const timed = () =>
       options.occurrences.decisionTimed({ over: 'http' }, (monotonicMs() - startedMs) / 1000)
-    const answered = port.answer(request, response).catch((error: unknown) => {
+    const span = beginDecision('http', { get: (name) => String(request.headers[name] ?? '') })
+    const answering = inSpan(span, () => port.answer(request, response))
+    const answered = answering.catch((error: unknown) => {
       const operationId = newId('op_')
       if (!(error instanceof WeirError))
         options.occurrences.requestFailed({ operation_id: operationId, path: proxyPath, err: error })
       refuse(response, error instanceof WeirError ? error : defect, operationId)
     })
-    void answered.then(timed)
+    void answered.then(() => {
+      timed()
+      span?.set({ 'http.response.status_code': response.statusCode })
+      span?.end(response.statusCode >= 500 ? String(response.statusCode) : undefined)
+    })
   }
 }
 

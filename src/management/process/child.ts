@@ -65,6 +65,8 @@ interface RoleOptions {
   readonly occurrences: Occurrences
   /** Resolves when the role is ready. */
   readonly open: (frame: Frame) => Promise<Role>
+  /** Closed last, within its own bound. */
+  readonly telemetry?: { close(): Promise<void> } | undefined
 }
 
 /** A role that runs on its own ends itself after this time: no parent would kill it. */
@@ -76,12 +78,15 @@ const orphanMs = 4_500
 
 /** Runs a role until it is stopped, and ends the process: with 0 after a stop, with 1 if the role can't start. */
 export async function runRole(options: RoleOptions): Promise<never> {
-  const { logger } = options
+  const { logger, telemetry } = options
   const parent = process.send === undefined ? undefined : new Parent()
-  const fail = (error: unknown): never => {
+  const report = (error: unknown): void => {
     if (!(error instanceof StartFault)) logger.error({ err: error }, 'The process ends.')
     // A parent shows the message itself.
     else if (parent === undefined) process.stderr.write(`weir: ${error.message}\n`)
+  }
+  const fail = (error: unknown): never => {
+    report(error)
     return end(1, parent)
   }
   // Node would print an uncaught error only after the listeners of `exit`, one of which may end the process.
@@ -101,8 +106,11 @@ export async function runRole(options: RoleOptions): Promise<never> {
     await release.release()
   } catch (error) {
     await parent?.failed(messageOf(error))
-    return fail(error)
+    report(error)
+    await telemetry?.close()
+    return end(1, parent)
   }
+  await telemetry?.close()
   return end(0, parent)
 }
 

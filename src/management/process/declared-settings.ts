@@ -5,6 +5,7 @@ import type { DestinationKind } from '../../delivery/deliver/kind/kind.js'
 import { destinationKinds, requestMaxSetting } from '../../delivery/deliver/kinds.js'
 import { privateNetworksSetting } from '../../delivery/outgoing/private-networks.js'
 import { partitionsMax } from '../../delivery/wire/partitions.js'
+import { samplerNames } from '../telemetry/signals.js'
 import * as form from './setting-value.js'
 
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
@@ -33,6 +34,13 @@ const tebibyte = 1024 ** 4
 const workersMax = 64
 
 const storageSize = form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB')
+
+/** Where one of the three signals of OpenTelemetry goes, if it does not go where all do. */
+const exported = <const Signal extends 'TRACES' | 'METRICS' | 'LOGS'>(signal: Signal) => ({
+  exporter: optional(`OTEL_${signal}_EXPORTER`, form.oneOf('otlp', 'none')),
+  endpoint: optional(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, form.plainUrl),
+  headers: optional(`OTEL_EXPORTER_OTLP_${signal}_HEADERS`, form.secretPairs),
+})
 
 export const declared = {
   api: {
@@ -67,6 +75,22 @@ export const declared = {
     metricsDestinationsMax: required('WEIR_METRICS_DESTINATIONS_MAX', form.integer(0, 10_000)),
     logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
   },
+  telemetry: {
+    disabled: required('OTEL_SDK_DISABLED', form.oneOf('true', 'false')),
+    protocol: required('OTEL_EXPORTER_OTLP_PROTOCOL', form.oneOf('http/protobuf')),
+    endpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', form.baseUrl),
+    headers: optional('OTEL_EXPORTER_OTLP_HEADERS', form.secretPairs),
+    timeoutMs: required('OTEL_EXPORTER_OTLP_TIMEOUT', form.integer(100, 60 * secondMs)),
+    compression: required('OTEL_EXPORTER_OTLP_COMPRESSION', form.oneOf('none', 'gzip')),
+    serviceName: optional('OTEL_SERVICE_NAME', form.line),
+    resource: optional('OTEL_RESOURCE_ATTRIBUTES', form.pairs),
+    metricsEveryMs: required('OTEL_METRIC_EXPORT_INTERVAL', form.integer(secondMs, 60 * 60 * secondMs)),
+    sampler: required('OTEL_TRACES_SAMPLER', form.oneOf(...samplerNames)),
+    samplerArgument: required('OTEL_TRACES_SAMPLER_ARG', form.share),
+  },
+  traces: exported('TRACES'),
+  metrics: exported('METRICS'),
+  logs: exported('LOGS'),
   data: {
     dir: required('WEIR_DATA_DIR', form.path),
     secretKey: optional('WEIR_SECRET_KEY', form.secretKeyText),

@@ -140,6 +140,11 @@ export class Readiness {
     return metricsSnapshot(this.#context.registry)
   }
 
+  /** Whose metrics these are: those of a supervisor's processes are added up. */
+  get of(): string {
+    return this.#parent === undefined ? this.#context.role : 'serve'
+  }
+
   /** Prometheus' text. */
   async metrics(): Promise<string> {
     if (this.#parent === undefined) await this.#measure()
@@ -173,7 +178,7 @@ function* subscribed(
 
 /** Opens the server that reports a role's health. The API answers on it, too, once it is built. */
 export async function openRoleServer(
-  { settings, logger, occurrences }: RoleContext,
+  { settings, logger, occurrences, telemetry }: RoleContext,
   readiness: Readiness,
   options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
 ): Promise<ListeningServer> {
@@ -192,6 +197,7 @@ export async function openRoleServer(
   }).catch((error: unknown) => {
     throw listenFault(error, host, options.port)
   })
+  telemetry?.exportMetrics(readiness.of, () => readiness.metrics())
   logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
   return server
 }

@@ -1,28 +1,48 @@
 /** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
 import { AgeClock } from '../../ground/core/age-clock.js'
-import { createLogger, type Logger, standardError } from '../../ground/core/telemetry/log.js'
+import { createLogger, type Logger, LogLines, standardError } from '../../ground/core/telemetry/log.js'
 import { createRegistry, type Registry } from '../../ground/core/telemetry/metrics.js'
 import { createOccurrences, type Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import { trafficEvents } from '../../words/event/catalog.js'
 import type { AnyTrafficEvent } from '../../words/event/define.js'
+import { targetsOf } from '../telemetry/signals.js'
+import type { Telemetry } from '../telemetry/telemetry.js'
 import type { Settings } from './settings.js'
 
 export interface RoleContext {
+  readonly role: string
   readonly settings: Settings
   readonly logger: Logger
   readonly registry: Registry
   readonly occurrences: Occurrences
   /** Every kind of traffic event. */
   readonly eventKinds: readonly AnyTrafficEvent[]
+  /** What is exported to a collector of OpenTelemetry; undefined if nothing is. */
+  readonly telemetry: Telemetry | undefined
 }
 
-export function createRoleContext(settings: Settings, role: string): RoleContext {
-  const logger = createLogger(role, settings.ops.logLevel, standardError(settings.ops.logFormat))
+/** The context of a process that runs a role. What it exports by is loaded only if something is exported. */
+export async function openRoleContext(settings: Settings, role: string): Promise<RoleContext> {
+  const lines = new LogLines(standardError(settings.ops.logFormat))
+  const context = createRoleContext(settings, role, lines)
+  if (Object.keys(targetsOf(settings)).length === 0) return context
+  const { Telemetry } = await import('../telemetry/telemetry.js')
+  const { occurrences } = context
+  return { ...context, telemetry: new Telemetry({ settings, role, lines, occurrences }) }
+}
+
+/** The same for one that exports nothing. */
+export function createRoleContext(
+  settings: Settings,
+  role: string,
+  lines = standardError(settings.ops.logFormat),
+): RoleContext {
+  const logger = createLogger(role, settings.ops.logLevel, lines)
   const registry = createRegistry()
   const all = createOccurrences({ logger, registry })
   const occurrences = isSaidByAnother(role) ? { ...all, natsServerOutdated: () => {} } : all
   logWarnings(occurrences)
-  return { settings, logger, registry, occurrences, eventKinds: trafficEvents }
+  return { role, settings, logger, registry, occurrences, eventKinds: trafficEvents, telemetry: undefined }
 }
 
 /** Node prints its warnings as text, between lines that programs read. */

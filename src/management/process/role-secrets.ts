@@ -15,6 +15,14 @@ const awsCredentials = [
   'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
 ]
 
+/** How a collector of OpenTelemetry knows this service. */
+const collectorHeaders = [
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
+  'OTEL_EXPORTER_OTLP_LOGS_HEADERS',
+]
+
 /** Each role has a NATS_URL of its own on the local nats-server. nats-server itself gets no secret. */
 export const secretsOf = {
   api: [
@@ -24,10 +32,11 @@ export const secretsOf = {
     'NATS_URL',
     'WEIR_TRIAL_NATS_URL',
     ...awsCredentials,
+    ...collectorHeaders,
   ],
-  pipeline: ['NATS_URL'],
-  decide: ['NATS_URL'],
-  deliver: ['WEIR_SECRET_KEY', 'NATS_URL', ...awsCredentials],
+  pipeline: ['NATS_URL', ...collectorHeaders],
+  decide: ['NATS_URL', ...collectorHeaders],
+  deliver: ['WEIR_SECRET_KEY', 'NATS_URL', ...awsCredentials, ...collectorHeaders],
   quarantine: ['NATS_URL'],
   trial: ['NATS_URL'],
 } as const satisfies Readonly<Record<string, readonly string[]>>

@@ -71,6 +71,15 @@ export const httpUrl: ValueForm<string> = {
   parse: (text) => (isUrl(text, ['http:', 'https:']) ? text : undefined),
 }
 
+export const plainUrl: ValueForm<string> = {
+  allowed: 'an http:// or https:// address without credentials or fragment',
+  parse: (text) => {
+    if (!isUrl(text, ['http:', 'https:'])) return undefined
+    const { username, password, hash } = new URL(text)
+    return username + password + hash === '' ? text : undefined
+  },
+}
+
 /** A URL to which a path is appended: without query, fragment or trailing slash. */
 export const baseUrl: ValueForm<string> = {
   allowed: 'an http:// or https:// address without credentials, query or fragment',
@@ -177,6 +186,50 @@ export const natsServers = listOf(natsServer)
 export const headerNames = listOf(headerName)
 export const cidrs = listOf(cidr)
 export const paths = listOf(path)
+
+/** Part of a whole: from 0 to 1. */
+export const share: ValueForm<number> = {
+  allowed: 'a number from 0 to 1, such as 0.01',
+  parse: (text) => (/^(0|1|0?\.\d{1,15}|[01]\.0{1,15}|0\.\d{1,15})$/.test(text) ? Number(text) : undefined),
+}
+
+/** A name that people read. */
+export const line: ValueForm<string> = {
+  allowed: 'a text of up to 255 characters in one line',
+  parse: (text) => (/^[^\p{Cc}]{1,255}$/u.test(text) ? text : undefined),
+}
+
+const pairsMax = 64
+const pairsCharsMax = 8 * 1024
+const pairForm = /^\s*([\w!#$%&'*+.^`|~-]{1,255})\s*=\s*([!-+\--~]*)\s*$/
+
+/** `name=value` pairs as of W3C Baggage, which OpenTelemetry uses for headers and attributes: values are percent-encoded. */
+export const pairs: ValueForm<Readonly<Record<string, string>>> = {
+  allowed: `up to ${pairsMax} pairs such as name=value, separated by commas, with percent-encoded values`,
+  parse: (text) => {
+    const elements = text.split(',').filter((element) => element.trim() !== '')
+    if (text.length > pairsCharsMax || elements.length > pairsMax) return undefined
+    const found = elements.map(pairOf).filter((pair) => pair !== undefined)
+    return found.length === elements.length ? Object.fromEntries(found) : undefined
+  },
+  show: (value) =>
+    Object.entries(value)
+      .map(([key, text]) => `${key}=${encodeURIComponent(text)}`)
+      .join(','),
+}
+
+function pairOf(element: string): [string, string] | undefined {
+  const [, key, encoded] = pairForm.exec(element) ?? []
+  if (key === undefined || encoded === undefined) return undefined
+  try {
+    const value = decodeURIComponent(encoded)
+    return /\p{Cc}/u.test(value) ? undefined : [key, value]
+  } catch {
+    return undefined
+  }
+}
+
+export const secretPairs: ValueForm<Readonly<Record<string, string>>> = { ...pairs, secret: true }
 
 /** An address without the credentials it may carry. */
 export const withoutCredentials = (text: string): string => text.replace(/(^|\/\/)[^/\s]*@/g, '$1***@')

@@ -9,6 +9,7 @@
 import { auditHeaders, auditStream, auditSubject } from '../../delivery/wire/names.js'
 import { PackWriter } from '../../delivery/wire/pack.js'
 import { ahead } from '../../ground/core/concurrency.js'
+import { contextHeaders, tracing } from '../../ground/core/telemetry/tracing.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import { type AuditEvent, type Change, hasBulk } from './change/change.js'
 
@@ -55,6 +56,7 @@ export class AuditRelay {
           [auditHeaders.account]: accountId,
           [auditHeaders.version]: String(version),
           [auditHeaders.part]: String(part),
+          ...contextHeaders(tracing()?.current()?.context),
         }
         const sequence = await this.#nats.publishAfter(auditSubject(accountId), pack, {
           headers,

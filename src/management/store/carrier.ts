@@ -6,6 +6,7 @@
 
 import { eachOf } from '../../ground/core/concurrency.js'
 import { keysAtOnceMax } from '../../ground/core/limits.js'
+import { traced } from '../../ground/core/telemetry/tracing.js'
 import type { AuditRelay } from './audit-relay.js'
 import type { Answers } from './change/answers.js'
 import { type Change, versioned } from './change/change.js'
@@ -24,6 +25,13 @@ interface CarrierParts {
   readonly answers: Answers
 }
 
+/** As a trace shows them. */
+const steps = {
+  insert: { kind: 'client', attributes: { 'db.system.name': 'clickhouse' } },
+  project: { kind: 'client', attributes: { 'messaging.system': 'nats' } },
+  audit: { kind: 'producer', attributes: { 'messaging.system': 'nats' } },
+} as const
+
 export async function carryOut(
   { rows, projection, audits, repair, claims, answers }: CarrierParts,
   accountId: string,
@@ -36,10 +44,14 @@ export async function carryOut(
   const replaced = await projection.replacedRules(version, last)
   const each = versioned(version, changes)
   if (replaced !== 'gone')
-    await Promise.all(each.map((one) => rows.insert(accountId, one.version, one.change, replaced)))
+    await traced('insert', steps.insert, () =>
+      Promise.all(each.map((one) => rows.insert(accountId, one.version, one.change, replaced))),
+    )
   await Promise.all([
-    replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, changes),
-    audits.publish(accountId, version, changes),
+    traced('project', steps.project, () =>
+      replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, changes),
+    ),
+    traced('audit', steps.audit, () => audits.publish(accountId, version, changes)),
   ])
   await eachOf(each, keysAtOnceMax, async ({ version, change }) => {
     for (const release of change.releases) {

@@ -5,6 +5,7 @@
  */
 import { now } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
+import { beginTogether, inSpan, type Span, spanning, tracing } from '../../ground/core/telemetry/tracing.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
 import type { ViewState } from '../../words/view/view-state.js'
 import type { Repeatable } from './change/answers.js'
@@ -31,6 +32,8 @@ interface Write<T> {
   readonly principal: Principal
   readonly plan: Plan<T>
   readonly repeatable: Repeatable<T> | undefined
+  /** That of its request, if it is traced. */
+  readonly span: Span | undefined
   resolve(result: T): void
   reject(error: unknown): void
 }
@@ -45,6 +48,7 @@ interface Joined {
 
 /** A write that waits for its group. */
 interface WaitingWrite {
+  readonly span: Span | undefined
   /** Plans it as the group's next write; undefined if it must wait for the next group. */
   join(known: FinishedHead, group: WriteGroup): Promise<Joined | undefined>
   /** Answers it if there is no group it could be a part of. */
@@ -64,8 +68,10 @@ export class Commits {
   add<T>(accountId: string, principal: Principal, plan: Plan<T>, repeatable?: Repeatable<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const waiting = getOrMake(this.#waiting, accountId, () => [])
-      const write = { principal, plan, repeatable, resolve, reject }
+      const span = tracing()?.current()
+      const write = { principal, plan, repeatable, span, resolve, reject }
       waiting.push({
+        span,
         join: (known, group) => this.#join(accountId, known, group, write),
         refuse: (error) => this.#refuse(accountId, write, error),
       })
@@ -107,7 +113,7 @@ export class Commits {
     waiting: readonly WaitingWrite[],
     joined: Joined[],
   ): Promise<boolean> {
-    const { heads, view } = this.#parts
+    const { heads } = this.#parts
     const group = new WriteGroup(accountId, known.version + 1, state, heads.bytesMax / 2)
     for (const write of waiting) {
       const one = group.isFull ? undefined : await write.join(known, group)
@@ -115,7 +121,15 @@ export class Commits {
       joined.push(one)
     }
     if (group.changes.length === 0) return true
-    const committed = await heads.commit(accountId, known, group.changes)
+    const spans = waiting.slice(0, joined.length).flatMap(({ span }) => span ?? [])
+    const attributes = { 'weir.changes': group.changes.length }
+    const span = beginTogether(spans, 'commit', { kind: 'internal', attributes })
+    return spanning(span, () => this.#carryOut(accountId, known, group))
+  }
+
+  async #carryOut(accountId: string, known: FinishedHead, { changes }: WriteGroup): Promise<boolean> {
+    const { heads, view } = this.#parts
+    const committed = await heads.commit(accountId, known, changes)
     if (committed === undefined) return false
     await heads.carryOut(accountId, committed, () => view.reached(accountId, committed.version))
     return true
@@ -149,7 +163,7 @@ export class Commits {
     write: Write<T>,
   ): Promise<Joined | undefined> {
     const { heads, claims, secrets, verify } = this.#parts
-    const { principal, plan, repeatable, resolve, reject } = write
+    const { principal, plan, repeatable, span, resolve, reject } = write
     // Also if its answer depends on writes of the group that fail.
     const fail = (error: unknown): void => reject(notWritten(error))
     if (repeatable !== undefined && group.hasRequest(repeatable.request.key)) return undefined
@@ -172,7 +186,8 @@ export class Commits {
         const { puts, removals } = draft
         await draft.check?.({ state, puts, removals })
         await verify({ accountId, principal, base, state, puts, removals })
-        if (!(await beforeCommit(() => claims.acquire(accountId, group.nextVersion, draft)))) continue
+        const acquire = () => claims.acquire(accountId, group.nextVersion, draft)
+        if (!(await beforeCommit(() => inSpan(span, acquire)))) continue
         group.add(draft, change)
         return { answer: () => resolve(draft.result), fail: reject }
       }

@@ -70,7 +70,7 @@ import {
   type WatchDecisionsOptions,
   type WatchOptions,
 } from './decisions.js'
-import { Http, type HttpOptions } from './http.js'
+import { Http, type HttpOptions, type TraceHeaders } from './http.js'
 import { type KindPaths, kindTable } from './kind-table.js'
 import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 import { ListEntriesClient } from './list-entries.js'
@@ -186,8 +186,11 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   fields(): Promise<FieldReference & { readonly decisions: readonly DecisionName[] }>
   /** The decision about a connection or request, explained; with `revision`, the decision at that time. */
   decide(request: DecisionRequest, options?: DecideOptions): Promise<Decision>
-  /** Publishes records of the account; `refused_count` of them were wrong. */
-  publishRecords(records: readonly RecordsByType[RecordType][]): Promise<PublishedRecords>
+  /** Publishes records of the account, as a part of this trace; `refused_count` of them were wrong. */
+  publishRecords(
+    records: readonly RecordsByType[RecordType][],
+    trace?: TraceHeaders,
+  ): Promise<PublishedRecords>
   /** Decisions as they happen, until the signal or the end of the stream. */
   watchDecisions(options?: WatchDecisionsOptions): AsyncGenerator<LoggedDecision, void>
   /** Events as they are sent to a destination, with the outcome, until the signal or the end of the stream. */
@@ -278,7 +281,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
     fields: async () => http.send('GET', '/fields'),
     decide: async (body, options = {}) => http.send('POST', '/decide', { body, query: { ...options } }),
-    publishRecords: async (lines) => http.send('POST', '/records', { lines }),
+    publishRecords: async (lines, trace) => http.send('POST', '/records', { lines, headers: trace }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
     watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),
     watchDeadLetters: (watch = {}) => linesOf<LiveDeadLetter>(http, { dead: 'true' }, watch),

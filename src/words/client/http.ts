@@ -33,6 +33,13 @@ export interface Request {
   /** A body that is a text of this media type. */
   readonly text?: { readonly type: string; readonly text: string }
   readonly idempotencyKey?: string | undefined
+  readonly headers?: TraceHeaders | undefined
+}
+
+/** The trace that a request belongs to: https://www.w3.org/TR/trace-context/ */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
 }
 
 export class Http {
@@ -113,7 +120,7 @@ export class Http {
   async #fetch(
     method: Method,
     path: string,
-    { query, body, lines, text, idempotencyKey }: Request,
+    { query, body, lines, text, idempotencyKey, headers }: Request,
     signal = AbortSignal.timeout(this.#timeoutMs),
   ): Promise<Response> {
     const fetchOne = this.#fetchOne
@@ -124,6 +131,7 @@ export class Http {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
         ...(text === undefined ? {} : { 'content-type': text.type }),
+        ...headers,
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
       body: text?.text ?? lines?.map((line) => JSON.stringify(line)).join('\n') ?? jsonBody(body),

@@ -13,7 +13,12 @@ import { until } from '../../harness/weir.js'
 
 const first = onePartition.all[0]!
 const shared = sharedSubject(first, 'ed_1')
-const segments = { [packHeaders.stream]: 'records', [packHeaders.segments]: '1:1' }
+const traces = '[["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]]'
+const segments = {
+  [packHeaders.stream]: 'records',
+  [packHeaders.segments]: '1:1',
+  [packHeaders.traces]: traces,
+}
 
 /** A shared consumer whose destinations answer like this; a pack of `ed_1` is published. */
 async function openShared(t: Test, offer: () => Offered) {
@@ -44,6 +49,7 @@ t.test('a pack that is not taken comes from its own consumer, under its own id',
   const pack = (await nats.nextMessage(deliveriesStream, deliverySubject('ed_1')))!
   t.equal(Buffer.from(pack.data).toString(), 'events')
   t.equal(pack.headers.get(packHeaders.pack), 'ed_1.pack')
+  t.equal(pack.headers.get(packHeaders.traces), traces, 'its traces go on')
   const storedAtMs = Number(pack.headers.get(packHeaders.storedAt))
   t.ok(storedAtMs > 0 && storedAtMs <= pack.storedAtMs, 'its age counts from when it was stored first')
   t.equal(firstStoredAtMs(pack), storedAtMs)

@@ -309,6 +309,10 @@ t.test('every secret may be in a file, and a process that may not have it does n
   const names = [
     'CLICKHOUSE_URL',
     'NATS_URL',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'OTEL_EXPORTER_OTLP_LOGS_HEADERS',
+    'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
+    'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
     'WEIR_API_KEY',
     'WEIR_BOOTSTRAP_TOKEN',
     'WEIR_SECRET_KEY',

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
+import { recordsStream, recordsSubjects } from '../../harness/first-partition.js'
 import { compiled, runWithInput } from '../../harness/processes.js'
 import { lineOf, linesOf, openPublishing, stored } from '../../harness/published-log.js'
 import { tempDir } from '../../harness/temp-dir.js'
@@ -90,6 +91,33 @@ t.test('standard input: refused lines are counted, shown and kept', async (t) =>
   }
   t.equal((await stored(nats)).length, 502)
   t.match(readFileSync(rejects, 'utf8'), /^bad line\nx{1000}/)
+})
+
+t.test('messages are part of a trace that is given, and a malformed one is refused', async (t) => {
+  const { nats, start } = await openPublishing(t)
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const running = start('--server-name', 'a.example', '--traceparent', traceparent)
+  // The second message is compressed, and has a header for that, too.
+  for (const lines of [lineOf(0), linesOf(1, 200)]) running.child.stdin!.write(lines)
+  running.child.stdin!.end()
+  t.equal((await running.ended).code, 0)
+  let from = 1
+  for (;;) {
+    const message = await nats.nextMessage(recordsStream, recordsSubjects, from)
+    if (message === undefined) break
+    t.equal(message.headers.get('traceparent'), traceparent)
+    from = message.sequence + 1
+  }
+  t.equal((await stored(nats)).length, 201)
+  for (const malformed of [
+    'x',
+    traceparent.toUpperCase(),
+    traceparent.replace(/-4.*-0/, `-${'0'.repeat(32)}-0`),
+  ]) {
+    const refused = start('--server-name', 'a.example', '--traceparent', malformed)
+    t.equal((await refused.ended).code, 2, malformed)
+    t.match(refused.output(), `--traceparent is "${malformed}"; it must be as 00-`)
+  }
 })
 
 t.test('a sample is read, and nothing is sent', async (t) => {

@@ -3,6 +3,7 @@
 import { monotonicMs } from '../../../ground/core/clock.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
 import type { Batchable } from './batcher.js'
+import type { DeliveryTrace } from './delivery-trace.js'
 
 /** Wire names: these are parts of a destination's `counts`. */
 interface PackCounts {
@@ -82,6 +83,8 @@ export class Job {
   readonly pack: number
   /** When it was stored: milliseconds since the epoch. */
   readonly storedAtMs: number
+  /** The spans of the pack; undefined if it is not traced. */
+  readonly trace: DeliveryTrace | undefined
   /** When the lane took it: monotonic. */
   readonly takenMs = monotonicMs()
   readonly items: readonly Item[]
@@ -98,9 +101,15 @@ export class Job {
   #deadLettered = 0
   #retried = 0
 
-  constructor(events: readonly PackedEvent[], pack: number, storedAtMs: number) {
+  constructor(
+    events: readonly PackedEvent[],
+    pack: number,
+    storedAtMs: number,
+    trace: DeliveryTrace | undefined,
+  ) {
     this.pack = pack
     this.storedAtMs = storedAtMs
+    this.trace = trace
     this.items = events.map((event) => new Item(event, this))
     this.result = new Promise((resolve) => {
       this.#resolve = resolve

@@ -24,6 +24,7 @@
  */
 import { after, monotonicMs, now, sleep, type Timer } from '../../../ground/core/clock.js'
 import { messageOf } from '../../../ground/core/errors.js'
+import { inSpan } from '../../../ground/core/telemetry/tracing.js'
 import type { Fault } from '../../outgoing/fault-class.js'
 import { fault, timeoutCode } from '../../outgoing/faults.js'
 import type { PackedEvent } from '../../wire/packed-event.js'
@@ -34,6 +35,7 @@ import type { AttemptLog } from './attempt-log.js'
 import { Retries } from './backoff.js'
 import { Batcher, RequestSize } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
+import { beginRequest, type DeliveryTrace, endRequest } from './delivery-trace.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
 import { countDelivered, type Item, Job, type PackResult, whileDeciding } from './job.js'
@@ -81,8 +83,13 @@ export class Lane {
   }
 
   /** Never rejects. The events' bytes, of the message `pack`, must not change until the promise resolves. */
-  deliver(events: readonly PackedEvent[], pack = 0, storedAtMs = now()): Promise<PackResult> {
-    const job = new Job(events, pack, storedAtMs)
+  deliver(
+    events: readonly PackedEvent[],
+    pack = 0,
+    storedAtMs = now(),
+    trace?: DeliveryTrace,
+  ): Promise<PackResult> {
+    const job = new Job(events, pack, storedAtMs, trace)
     if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
     this.#packs.add(job)
@@ -233,7 +240,9 @@ export class Lane {
     const events = batch.map((item) => item.begin())
     const sent = this.#pace.sent(batch.length)
     const beganMs = now()
-    const outcome = await this.#outcomeOf(events)
+    const span = beginRequest(batch)
+    const outcome = await inSpan(span, () => this.#outcomeOf(events))
+    endRequest(span, outcome)
     this.#log((log) => log.requested(batch, outcome, beganMs))
     for (const item of batch) item.end()
     this.#pace.answered(sent, outcome)

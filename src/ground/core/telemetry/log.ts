@@ -3,8 +3,28 @@ import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type PinoPretty from 'pino-pretty'
 import { forTerminal } from '../text/terminal.js'
+import { tracing } from './tracing.js'
 
 export type { Logger }
+
+/** Where lines go, and a reader that gets a copy of each, as JSON, if there is one. */
+export class LogLines implements DestinationStream {
+  readonly #output: DestinationStream
+  #reader: ((line: string) => void) | undefined
+
+  constructor(output: DestinationStream) {
+    this.#output = output
+  }
+
+  write(line: string): void {
+    this.#output.write(line)
+    this.#reader?.(line)
+  }
+
+  copyTo(reader: (line: string) => void): void {
+    this.#reader = reader
+  }
+}
 
 /** `auto`: readable lines on a terminal, else JSON. */
 type LogFormat = 'auto' | 'json' | 'pretty'
@@ -22,8 +42,15 @@ export function createLogger(
     base: { role, pid: process.pid },
     messageKey: 'msg',
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: spanFields,
   }
   return pino(options, stream)
+}
+
+/** The trace that a line belongs to. pino adds the line's own fields to the object. */
+function spanFields(): object {
+  const span = tracing()?.current()
+  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
 }
 
 /** A child inherits its parent's standard error, so both agree whether it is a terminal. */

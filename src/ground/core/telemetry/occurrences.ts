@@ -185,6 +185,36 @@ const store = {
   ),
 }
 
+// --- what is exported to a collector of OpenTelemetry ---
+
+const exportedSignals = { signal: ['traces', 'metrics', 'logs'] }
+const exportFailures = 'weir_telemetry_export_failures_total'
+const exportFailuresHelp = 'Requests to a collector of OpenTelemetry that failed, by signal.'
+
+const exported = {
+  exportFailed: warn(
+    'The collector does not take what is exported; it is lost until the collector does. The work goes on.',
+    exportFailures,
+    exportFailuresHelp,
+    ['signal'],
+    exportedSignals,
+  ),
+  exportFailedAgain: count(exportFailures, exportFailuresHelp, ['signal'], exportedSignals),
+  exportWorksAgain: info(
+    'The collector takes what is exported again.',
+    'weir_telemetry_export_recoveries_total',
+    'Times that a collector of OpenTelemetry took something after a failure, by signal.',
+    ['signal'],
+    exportedSignals,
+  ),
+  exportDropped: count(
+    'weir_telemetry_dropped_total',
+    'Spans, points of metrics and log lines that were not exported: the collector did not take them, or too many waited.',
+    ['signal'],
+    exportedSignals,
+  ),
+}
+
 const table = {
   ...processes,
   ...nats,
@@ -193,6 +223,7 @@ const table = {
   ...pipeline,
   ...delivery,
   ...api,
+  ...exported,
   ...measurements,
 }
 

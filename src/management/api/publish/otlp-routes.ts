@@ -27,6 +27,7 @@ import { describe } from '../../http/openapi/openapi.js'
 import { problemsIn } from '../../http/openapi/openapi-problems.js'
 import { rawBody } from '../../http/raw-body.js'
 import { refusalOf } from '../../http/refused-requests.js'
+import { traceOf } from '../../http/request-spans.js'
 import { ingestTag } from '../parts/tags.js'
 import type { RecordIntake, RefusedLine } from './record-intake.js'
 
@@ -147,7 +148,7 @@ export function registerOtlp(
       const logs = await logsOf(request)
       intake.meter(accountId, logs.length)
       const { lines, refused } = await recordsOf(logs, slices)
-      const taken = await intake.store(accountId, lines, slices, refused)
+      const taken = await intake.store(accountId, lines, slices, traceOf(request), refused)
       return sendMessage(request, reply, 'response', responseOf(taken.refused))
     })
   })

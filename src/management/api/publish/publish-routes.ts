@@ -11,6 +11,7 @@ import { slicesOf } from '../../http/bounds/bounded-work.js'
 import { type ApiContext, queryOf, sendJson } from '../../http/context.js'
 import { describe, shownBy } from '../../http/openapi/openapi.js'
 import { acceptRawBodies, rawBody } from '../../http/raw-body.js'
+import { traceOf } from '../../http/request-spans.js'
 import { ingestTag } from '../parts/tags.js'
 import { registerOtlp } from './otlp-routes.js'
 import { type IntakeOptions, RecordIntake } from './record-intake.js'
@@ -57,7 +58,7 @@ function registerNdjson(scope: FastifyInstance, context: ApiContext, intake: Rec
     checkLineCount(body)
     const lines = parseMessage(body)
     intake.meter(accountId, lines.length)
-    const { stored, refused } = await intake.store(accountId, lines, slicesOf(request))
+    const { stored, refused } = await intake.store(accountId, lines, slicesOf(request), traceOf(request))
     return sendJson(reply, {
       stored,
       refused_count: refused.length,

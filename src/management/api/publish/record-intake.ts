@@ -14,6 +14,7 @@ import { hash128 } from '../../../ground/core/ids.js'
 import { payloadHeadroomBytes, recordBytesMax, recordLinesMax } from '../../../ground/core/limits.js'
 import type { Slices } from '../../../ground/core/slices.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
+import { contextHeaders, type TraceContext } from '../../../ground/core/telemetry/tracing.js'
 import type { Nats } from '../../../ground/nats/nats.js'
 import { buildPolicySet, type PolicySet } from '../../../judging/evaluate/policy-set.js'
 import type { ConfigurationSource } from '../../../judging/evaluate/policy-source.js'
@@ -76,6 +77,7 @@ export class RecordIntake {
     accountId: string,
     lines: readonly Line[],
     slices: Slices,
+    trace: TraceContext | undefined,
     unread: readonly RefusedLine[] = [],
   ): Promise<Intake> {
     const edges = await this.#edges.current()
@@ -89,7 +91,7 @@ export class RecordIntake {
     }
     const { occurrences } = this.#options
     occurrences.recordsPublished({ result: 'refused' }, refused.length)
-    const { stored, failure } = await this.#publish(accountId, records)
+    const { stored, failure } = await this.#publish(accountId, records, trace)
     occurrences.recordsPublished({ result: 'stored' }, stored)
     if (failure === undefined)
       return { stored, refused: refused.toSorted((one, other) => one.line - other.line) }
@@ -102,9 +104,10 @@ export class RecordIntake {
   async #publish(
     accountId: string,
     records: readonly string[],
+    trace: TraceContext | undefined,
   ): Promise<{ stored: number; failure: unknown }> {
     const { nats, view } = this.#options
-    const headers = { [revisionHeader]: String(view.state.revision) }
+    const headers = { [revisionHeader]: String(view.state.revision), ...contextHeaders(trace) }
     let stored = 0
     let failure: unknown
     const messages = messagesOf(records, nats.payloadBytesMax - payloadHeadroomBytes)

@@ -7,6 +7,7 @@
  */
 import { messageOf, unavailable } from '../../../ground/core/errors.js'
 import type { Occurrences } from '../../../ground/core/telemetry/occurrences.js'
+import { traced } from '../../../ground/core/telemetry/tracing.js'
 import type { Bucket } from '../../../ground/nats/bucket.js'
 import { isRefusal, type Patience } from '../../../ground/nats/retry.js'
 import { answerTo, type RequestKey } from './answers.js'
@@ -20,6 +21,8 @@ const recentChangesMax = 32
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
+
+const nats = { 'messaging.system': 'nats' }
 
 /** A head with nothing left to carry out. */
 export interface FinishedHead {
@@ -141,7 +144,9 @@ export class Heads {
       isInDoubt ||= !isRefusal(error)
     }
     try {
-      const revision = await this.#parts.bucket.replace(accountId, text, known.revision, failed)
+      const { bucket } = this.#parts
+      const replace = () => bucket.replace(accountId, text, known.revision, failed)
+      const revision = await traced('head', { kind: 'client', attributes: nats }, replace)
       if (revision !== undefined) return { ...committed, revision }
       return isInDoubt ? await this.#lookUp(accountId, known, committed) : undefined
     } catch (error) {
@@ -177,7 +182,7 @@ export class Heads {
   async carryOut(accountId: string, committed: Commit, seen: () => Promise<void>): Promise<void> {
     try {
       await this.#carryOut(accountId, committed)
-      await seen()
+      await traced('reach', { kind: 'internal' }, seen)
     } catch (error) {
       if (await this.#isLost(accountId, committed, error))
         throw outcome.unknown('NATS lost its data while the change was carried out', error)

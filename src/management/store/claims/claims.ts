@@ -7,6 +7,7 @@
  */
 import { monotonicMs, sleep } from '../../../ground/core/clock.js'
 import { unavailable } from '../../../ground/core/errors.js'
+import { traced } from '../../../ground/core/telemetry/tracing.js'
 import type { Bucket, BucketEntry } from '../../../ground/nats/bucket.js'
 import { claimKey } from '../../../words/view/keys.js'
 import { type Claim, claimsOf, type Draft, holds } from '../change/plan.js'
@@ -43,12 +44,19 @@ export class Claims {
 
   /** Takes the claims of a draft; false if the plan must run again to claim another name. */
   async acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
+    const { claims = [] } = draft
+    if (claims.length === 0) return true
+    const attributes = { 'weir.claims': claims.length }
+    return traced('claim', { kind: 'client', attributes }, () => this.#acquire(accountId, version, claims))
+  }
+
+  async #acquire(accountId: string, version: number, claims: readonly Claim[]): Promise<boolean> {
     const taken: Claim[] = []
     const giveBack = async (): Promise<void> => {
       for (const { claim: text, id } of taken)
         if (!holds(this.#parts.view.state, text, id)) await this.release(accountId, version, id, text)
     }
-    for (const claim of draft.claims ?? []) {
+    for (const claim of claims) {
       const holder = { account_id: accountId, id: claim.id, version }
       const held = await this.#take(claim.claim, holder)
       if (held.rival !== undefined) {

@@ -25,6 +25,10 @@ export function addPublishCommand(program: Command, settings: () => Settings): v
     .option('--edge <id>', 'all lines are of this edge')
     .option('--account <id>', 'whose the lines are, if the deployment has several accounts')
     .option('--node <name>', 'the name of this node in NATS; default: that of the machine')
+    .option(
+      '--traceparent <value>',
+      'the trace that these records belong to, as the header traceparent of W3C',
+    )
     .option('--json', 'the counts as JSON, at the end; with --format list, a line for each')
     .option(
       '--check [file]',

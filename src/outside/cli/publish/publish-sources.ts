@@ -31,6 +31,7 @@ export interface PublishOptions {
   readonly edge?: string
   readonly account?: string
   readonly node?: string
+  readonly traceparent?: string
   readonly rejects?: string
   readonly json?: true
   readonly check?: string | true

@@ -12,6 +12,7 @@ import { after, sleep } from '../../../ground/core/clock.js'
 import { problem, type Result } from '../../../ground/core/errors.js'
 import { hash128 } from '../../../ground/core/ids.js'
 import { payloadHeadroomBytes } from '../../../ground/core/limits.js'
+import { contextHeaders, contextIn, type TraceContext } from '../../../ground/core/telemetry/tracing.js'
 import { type Nats, openNats } from '../../../ground/nats/nats.js'
 import { stopSignal } from '../../../management/process/child.js'
 import { NoAnswer, readRuntime } from '../../../management/process/running-service.js'
@@ -38,6 +39,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const format = formatNamed(options.format)
   const given = givenBy(options)
   const history = historyFor(options)
+  const trace = traceFor(options)
   const { check } = options
   if (check !== undefined)
     return checkSample({ format, given, path: check === true ? '-' : check, isJson: options.json ?? false })
@@ -54,7 +56,7 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
     // Its connection would be tried for ever.
     process.exit(1)
   }
-  const publisher = publisherOn(nats, node, history)
+  const publisher = publisherOn(nats, node, history, trace)
   const names = new PublishedNames({
     ask: (subject, question) => nats.request(subject, question, askMs),
     accountId: options.account,
@@ -132,13 +134,19 @@ function formatNamed(name: string): Format {
   return format
 }
 
-const publisherOn = (nats: Nats, node: string, history: 'log' | 'deliver' | undefined): RecordPublisher =>
+const publisherOn = (
+  nats: Nats,
+  node: string,
+  history: 'log' | 'deliver' | undefined,
+  trace: TraceContext | undefined,
+): RecordPublisher =>
   new RecordPublisher({
     publish: (message, id) => {
-      const { data, headers } = encodedRecords(message, history)
+      const { data, headers: ofRecords } = encodedRecords(message, history)
+      const headers = { ...ofRecords, ...contextHeaders(trace) }
       // The same lines may have been published as those of now.
       const msgId = history === undefined ? id : `${history} ${id}`
-      return nats.publish(`weir.records.publish.${node}`, data, { msgId, ...(headers && { headers }) })
+      return nats.publish(`weir.records.publish.${node}`, data, { msgId, headers })
     },
     messageBytesMax: nats.payloadBytesMax - payloadHeadroomBytes,
   })
@@ -147,6 +155,15 @@ function historyFor({ history, deliver }: PublishOptions): 'log' | 'deliver' | u
   if (history) return deliver ? 'deliver' : 'log'
   if (deliver) throw new UsageFault('--deliver belongs to --history: other records are delivered anyway.')
   return undefined
+}
+
+function traceFor({ traceparent }: PublishOptions): TraceContext | undefined {
+  if (traceparent === undefined) return undefined
+  const trace = contextIn({ get: (name) => (name === 'traceparent' ? traceparent : '') })
+  if (trace !== undefined) return trace
+  throw new UsageFault(
+    `--traceparent is "${traceparent}"; it must be as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.`,
+  )
 }
 
 const accountForm = /^ac_[0-9A-Z]{26}$/
