@@ -1,6 +1,6 @@
 /** Targets of Outpost's destinations, by their types. Its API masks secrets, and some members that are none to Weir. */
+import { isSecretHeader } from '../../delivery/deliver/http/request-headers.js'
 import { brokenWebhookSecret } from '../../delivery/deliver/http/standard-webhooks.js'
-import { isSecretName } from '../../ground/core/errors.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import type { HiddenMember } from './draft/draft-account.js'
 import type { Item } from './draft/item.js'
@@ -62,7 +62,7 @@ function webhookTarget({ config, credentials }: Given): Found {
   const headers = headersIn(custom_headers)
   const named = Object.entries(headers ?? {})
   const [secret, plain] = [true, false].map((isSecret) =>
-    named.filter(([name]) => isSecretName(name) === isSecret),
+    named.filter(([name]) => isSecretHeader(name) === isSecret),
   )
   const signs = typeof credentials['secret'] === 'string'
   const isStandard = signs && brokenWebhookSecret(String(credentials['secret'])) === undefined

@@ -13,7 +13,7 @@ export type Json = Record<string, unknown>
 export const answersOf = <T = Json>(system: System): T =>
   JSON.parse(readFileSync(`fixtures/imports/${system}.json`, 'utf8')) as T
 
-export const atMs = Date.parse('2026-12-01T00:00:00Z')
+const atMs = Date.parse('2026-12-01T00:00:00Z')
 
 export const importOf = (system: System, value: unknown, awsAccount?: string, timeMs = atMs): Imported =>
   imported(importedSystems[system]!, [{ name: '', value }], { atMs: timeMs, nowMs: timeMs, awsAccount })

@@ -71,8 +71,8 @@ export const guide: Readonly<Record<string, Guidance>> = {
   }),
   plan: example('plan ./weir.yaml --prune', 'as-code.md#three-commands', { differs: 'something differs' }),
   apply: example('apply ./weir.yaml --tokens ./tokens', 'as-code.md#how-it-is-applied'),
-  import: example('import ngrok ./answers --output weir.yaml', 'moving-in.md', importing),
-  'import ngrok': example('import ngrok ./answers --output weir.yaml', 'from-ngrok.md', importing),
+  import: example('import ngrok ./answers --output weir.yaml', 'moving-in.md#how-it-works', importing),
+  'import ngrok': example('import ngrok ./answers --output weir.yaml', 'from-ngrok.md#import', importing),
   'import crowdsec': example('import crowdsec decisions.json', 'moving-in.md#crowdsec', importing),
   'import cloudflare-lists': example(
     'import cloudflare-lists ./lists --output weir.yaml',
