@@ -23,7 +23,7 @@ interface Found {
 
 /** A bouncer may read decisions; allowlists are for machines alone. */
 export async function* askCrowdsec(api: RemoteApi): AsyncGenerator<Document> {
-  yield { name: 'GET /v1/decisions ', value: (await api.get('/v1/decisions')) ?? null }
+  yield { name: 'GET /v1/decisions ', value: await api.get('/v1/decisions') }
 }
 
 export function importCrowdsec(documents: readonly Document[], run: ImportRun): void {

@@ -5,11 +5,12 @@ import { now } from '../../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import { parseTimestamp } from '../../../ground/core/text/timestamp.js'
+import { NoAnswer } from '../../../management/process/running-service.js'
 import { environment } from '../../../management/process/settings.js'
 import { written } from '../../as-code/export.js'
 import { type ImportedSystem, imported, importedSystems } from '../../import/import.js'
 import { type Document, readDocuments } from '../../import/input/document.js'
-import { RemoteApi } from '../../import/input/remote-api.js'
+import { RemoteApi, Unanswered } from '../../import/input/remote-api.js'
 import { UsageFault } from '../guide/exit-codes.js'
 import { countsIn, importReport } from './import-report.js'
 
@@ -63,7 +64,11 @@ async function inputOf(system: ImportedSystem, source: string, keyFile: string |
   if (!URL.canParse(source)) throw new UsageFault(`${source} is not the address of an API.`)
   const api = new RemoteApi(source, system.headersFor(keyOf(system, keyFile)))
   const documents: Document[] = []
-  for await (const document of system.ask(api)) documents.push(document)
+  try {
+    for await (const document of system.ask(api)) documents.push(document)
+  } catch (error) {
+    throw error instanceof Unanswered ? new NoAnswer(error.message, { cause: error }) : error
+  }
   return { documents, writtenAtMs: nowMs }
 }
 

@@ -5,6 +5,9 @@ import { inputBytesMax, parsed } from './document.js'
 const requestTimeoutMs = 60_000
 const requestsMax = 20_000
 
+/** There is no server, or it failed. */
+export class Unanswered extends StartFault {}
+
 export class RemoteApi {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
@@ -17,20 +20,31 @@ export class RemoteApi {
     this.#headers = headers
   }
 
-  /** The answer of a path, or of the address of a page; undefined if there is no such list. */
+  /** The answer of a path, or of the address of a page. */
   async get(pathOrPage: string): Promise<unknown> {
-    const url = pathOrPage.startsWith('/') ? `${this.#base}${pathOrPage}` : pathOrPage
-    const { origin, href } = this.#checked(url)
+    const found = await this.find(pathOrPage)
+    if (found === undefined)
+      throw new StartFault(`${this.#urlOf(pathOrPage)} answers 404: there is no such list.`)
+    return found
+  }
+
+  /** Undefined if there is no such list. */
+  async find(pathOrPage: string): Promise<unknown> {
+    const { origin, href } = this.#checked(this.#urlOf(pathOrPage))
     this.#requests += 1
     if (this.#requests > requestsMax) throw new StartFault(`${origin} has more than ${requestsMax} pages.`)
     const answer = await this.#answerOf(href)
     const text = await this.#textOf(answer, href)
-    if (answer.status === 404) return undefined
-    if (!answer.ok)
-      throw new StartFault(
-        `${href} answers ${answer.status}${answer.status === 401 || answer.status === 403 ? ': the key is not accepted there' : ''}.`,
-      )
+    const { status } = answer
+    if (status === 404) return undefined
+    if (status >= 500) throw new Unanswered(`${href} answers ${status}.`)
+    const why = status === 401 || status === 403 ? ': the key is not accepted there' : ''
+    if (!answer.ok) throw new StartFault(`${href} answers ${status}${why}.`)
     return parsed(text, `The answer of ${href}`)
+  }
+
+  #urlOf(pathOrPage: string): string {
+    return pathOrPage.startsWith('/') ? `${this.#base}${pathOrPage}` : pathOrPage
   }
 
   /** An answer names its next page, and could name another server. */
@@ -71,9 +85,9 @@ export class RemoteApi {
   }
 }
 
-function noAnswer(url: string, error: unknown): StartFault {
+function noAnswer(url: string, error: unknown): Unanswered {
   const { cause } = error as { readonly cause?: Error & { readonly code?: string } }
-  return new StartFault(`${url} does not answer: ${cause?.code ?? cause?.message ?? messageOf(error)}.`, {
+  return new Unanswered(`${url} does not answer: ${cause?.code ?? cause?.message ?? messageOf(error)}.`, {
     cause: error,
   })
 }

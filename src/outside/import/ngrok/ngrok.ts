@@ -1,4 +1,5 @@
 /** What the lists of ngrok's API answer, as resources of Weir, whose API has the same forms. */
+import { StartFault } from '../../../ground/core/errors.js'
 import { isObject } from '../../../ground/core/json-object.js'
 import type { ImportRun } from '../draft/import-run.js'
 import type { Item } from '../draft/item.js'
@@ -87,14 +88,18 @@ const listPaths: readonly string[] = [
 ]
 
 export async function* askNgrok(api: RemoteApi): AsyncGenerator<Document> {
+  let found = 0
   for (const path of listPaths) {
     for (let page: string | undefined = path; page !== undefined; ) {
-      const value = await api.get(page)
+      const value = await api.find(page)
+      found += Number(value !== undefined)
       if (value !== undefined) yield { name: `GET ${path} `, value }
       page =
         isObject(value) && typeof value['next_page_uri'] === 'string' ? value['next_page_uri'] : undefined
     }
   }
+  if (found === 0)
+    throw new StartFault(`There is none of ${listPaths.join(', ')}: is it the address of ngrok's API?`)
 }
 
 const shownOnly = ['id', 'uri', 'created_at']
