@@ -266,3 +266,23 @@ t.test('a member that Weir does not know is named, and a list that it does not k
   refuses(t, { things: [named('x_1')] }, 'things[0]', /The list "things" is unknown/)
   t.end()
 })
+
+t.test('ranges of rules: another spelling, bits behind the prefix, and none at all', (t) => {
+  const rules = ['10.1.2.3', '2001:DB8::/32', '10.9.0.0/8', null].map((cidr, index) => ({
+    ...allow('', 'ipp_1', `ipr_${index}`),
+    cidr,
+  }))
+  const value = { ip_policies: [named('ipp_1')], ip_policy_rules: rules }
+  const result = importOf('ngrok', value)
+  t.equal(lineAt(result, 'ip_policy_rules[0]').outcome, 'taken')
+  t.match(lineAt(result, 'ip_policy_rules[1]').notes, [
+    'Its range 2001:DB8::/32 is written as 2001:db8::/32.',
+  ])
+  t.match(lineAt(result, 'ip_policy_rules[2]').notes, ['Its range 10.9.0.0/8 is written as 10.0.0.0/8.'])
+  t.equal(lineAt(result, 'ip_policy_rules[3]').outcome, 'not_taken')
+  t.match(
+    (sectionOf(result, 'ip_policies')[0]!['rules'] as Json[]).map(({ cidr }) => cidr),
+    ['10.1.2.3/32', '2001:db8::/32', '10.0.0.0/8'],
+  )
+  t.end()
+})

@@ -37,32 +37,17 @@ interface TakenRule {
   readonly items: readonly Item[]
 }
 
+interface ReadRule {
+  readonly item: Item
+  readonly body: Readonly<Record<string, unknown>>
+}
+
 /** A deny rule decides over an allow rule of the same range, there and here. */
 function rulesOf(items: readonly Item[]): TakenRule[] {
-  const byRange = new Map<string, { item: Item; body: Record<string, unknown> }[]>()
+  const byRange = new Map<unknown, ReadRule[]>()
   for (const item of items) {
-    const body: Record<string, unknown> = {
-      ...describedIn(item),
-      cidr: item.get('cidr'),
-      action: item.get('action'),
-    }
-    const range = canonicalRange(body['cidr'])
-    if (
-      range.ok &&
-      range.value !== body['cidr'] &&
-      `${String(body['cidr'])}` !== withoutPrefix(range.value)
-    ) {
-      item.change(`Its range ${String(body['cidr'])} is written as ${range.value}.`)
-      body['cidr'] = range.value
-    }
-    const complaint = complaintAboutRule(body)
-    if (complaint !== undefined) item.refuse(complaint)
-    else
-      getOrMake(
-        byRange,
-        range.ok ? range.value : item.place,
-        (): { item: Item; body: typeof body }[] => [],
-      ).push({ item, body })
+    const body = ruleIn(item)
+    if (body !== undefined) getOrMake(byRange, body['cidr'], (): ReadRule[] => []).push({ item, body })
   }
   return [...byRange.values()].map((same) => {
     const deciding = same.find(({ body }) => body['action'] === 'deny') ?? same[0]!
@@ -75,6 +60,20 @@ function rulesOf(items: readonly Item[]): TakenRule[] {
         )
     return { body: deciding.body, items: same.map(({ item }) => item) }
   })
+}
+
+function ruleIn(item: Item): ReadRule['body'] | undefined {
+  const [given, action] = [item.get('cidr'), item.get('action')]
+  const range = canonicalRange(given)
+  const body = { ...describedIn(item), cidr: range.ok ? range.value : given, action }
+  const complaint = range.ok ? complaintAboutRule(body) : range.problem.msg
+  if (complaint !== undefined) {
+    item.refuse(complaint)
+    return undefined
+  }
+  if (given !== body.cidr && given !== withoutPrefix(String(body.cidr)))
+    item.change(`Its range ${String(given)} is written as ${String(body.cidr)}.`)
+  return body
 }
 
 const withoutPrefix = (cidr: string): string => cidr.slice(0, cidr.lastIndexOf('/'))
