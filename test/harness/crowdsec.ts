@@ -1,4 +1,4 @@
-/** CrowdSec itself, if it is there: its local API with decisions, without the detection of attacks and without the central API. */
+/** CrowdSec itself, if it is there: its local API with decisions, without detection and without the central API. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ interface Test {
   teardown(close: () => unknown): void
 }
 
-export interface Crowdsec {
+interface Crowdsec {
   readonly url: string
   /** Of a bouncer. */
   readonly key: string
