@@ -22,6 +22,7 @@ import { addDecisionCommands } from './outside/cli/decision-commands.js'
 import { addDestinationCommands } from './outside/cli/destination-commands.js'
 import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
+import { addImportCommands } from './outside/cli/import/import-commands.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
 import { addNatsConfigCommand } from './outside/cli/nats-config-command.js'
 import { addPolicyTestCommand } from './outside/cli/policy-tests/policy-test-command.js'
@@ -193,6 +194,7 @@ addConsoleCommand(program, settings)
 
 program.commandsGroup('Change what is decided, and who may do what:')
 addAsCodeCommands(program, settings)
+addImportCommands(program)
 addPolicyTestCommand(program, settings)
 addTryCommand(program, settings)
 addAccountCommands(program, administer)

@@ -102,6 +102,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   // decides without a server.
   cli: [
     'as-code',
+    'import',
     'client',
     'process',
     'core',
@@ -117,6 +118,8 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   ],
   // What can be managed is what is declared and what the client does.
   'as-code': ['client', 'core', 'resource', 'shape'],
+  // An import makes what files describe. `event`: the kinds of events. `deliver`: the form of a secret.
+  import: ['as-code', 'client', 'core', 'resource', 'event', 'deliver', 'shape'],
   // It is bundled for browsers: of all but the client it knows types.
   console: ['client', 'core', 'shape', 'resource', 'event', 'wire'],
   // It is bundled for browsers, with the evaluator: it decides in the page.
@@ -241,6 +244,8 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/management/api/ip-lists/ip-list-refresh.ts':
     'a route of its own; its importer lists the routes of all rooms',
   'src/management/api/overview-routes.ts': 'a route of its own; its importer lists the routes of all rooms',
+  'src/outside/cli/import/import-report.ts': 'sentences; its importer reads and writes files',
+  'src/outside/import/ngrok/list-pages.ts': 'the form of answers; its importer knows what is in the lists',
   'src/outside/cli/policy-tests/junit.ts': 'a format of its own; its importer runs tests and shows them',
   'src/words/client/session.ts': 'its importer, the list of all operations, is as long as a file may be',
   'src/words/client/targets.ts': 'its importer, the list of all operations, is as long as a file may be',

@@ -20,5 +20,5 @@ export const wings: Readonly<Record<string, readonly string[]>> = {
     'http',
     'api',
   ],
-  outside: ['emulator', 'demo', 'as-code', 'cli', 'console', 'playground', 'reference'],
+  outside: ['emulator', 'demo', 'as-code', 'import', 'cli', 'console', 'playground', 'reference'],
 }

@@ -87,7 +87,7 @@ async function allOf<T>(each: AsyncIterable<T>): Promise<T[]> {
 }
 
 /** The options that made the key of an authority, of which the API shows none (RFC 4253, section 6.6; RFC 5656, section 3.1). */
-function keyOptions(publicKey: string): JsonObject {
+export function keyOptions(publicKey: string): JsonObject {
   const [algorithm = '', blob = ''] = publicKey.split(' ')
   if (algorithm === 'ssh-rsa') {
     const bytes = Buffer.from(blob, 'base64')

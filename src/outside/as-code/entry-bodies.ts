@@ -9,7 +9,7 @@ import type { LocalIds } from './local-ids.js'
 import type { Body, ManagedKind } from './managed-kinds.js'
 import { missingIn, whyMissing } from './placeholders.js'
 import { mapExpectation, mapReferences } from './references.js'
-import { maskedSecrets, replaceSecrets } from './secret-members.js'
+import { maskedSecrets, replaceSecrets, secretToCome } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import type { Wanted } from './wanted.js'
 
@@ -103,7 +103,7 @@ const withStandIns = (fields: Fields, given: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const field = fields[name]
-      const standIn = (secret: unknown) => (whyMissing(secret) === undefined ? secret : 'missing')
+      const standIn = (secret: unknown) => (whyMissing(secret) === undefined ? secret : secretToCome)
       return [name, field === undefined ? value : replaceSecrets(field.schema, value, standIn)]
     }),
   )

@@ -12,8 +12,20 @@ import { escaped } from './placeholders.js'
 import { mapExpectation, mapReferences, matchOf } from './references.js'
 import { replaceSecrets } from './secret-members.js'
 
+/** The entries of a file by their sections, and the name that each resource has in them. */
+interface Described {
+  readonly sections: ReadonlyMap<string, readonly JsonObject[]>
+  readonly nameOf: (id: string) => string
+}
+
 /** `json`: as JSON, which is YAML, too. */
-export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>, json = false): string {
+export const exported = (account: ReadonlyMap<ManagedKind, readonly Live[]>, json = false): string =>
+  written(Object.fromEntries(described(account).sections), json)
+
+export const written = (file: JsonObject, json = false): string =>
+  json ? `${JSON.stringify(file, undefined, 2)}\n` : writeYaml(file)
+
+export function described(account: ReadonlyMap<ManagedKind, readonly Live[]>): Described {
   const names = new LocalIds()
   const addresses = new Map<string, string>()
   for (const kind of managedKinds) {
@@ -27,12 +39,11 @@ export function exported(account: ReadonlyMap<ManagedKind, readonly Live[]>, jso
     }
   }
   const writer = new EntryWriter(names, addresses)
-  const sections = managedKinds.map(({ section, ...kind }) => {
-    const all = account.get(managedKinds.find((each) => each.section === section)!) ?? []
-    return [section, all.map((live) => writer.entry({ section, ...kind }, live))] as const
+  const sections = managedKinds.map((kind) => {
+    const all = account.get(kind) ?? []
+    return [kind.section, all.map((live) => writer.entry(kind, live))] as const
   })
-  const file = Object.fromEntries(sections)
-  return json ? `${JSON.stringify(file, undefined, 2)}\n` : writeYaml(file)
+  return { sections: new Map(sections), nameOf: (id) => names.nameOf(id) }
 }
 
 const subjectOf = ({ cidr, list }: JsonObject, names: LocalIds): string =>
@@ -94,7 +105,7 @@ class EntryWriter {
         const field = fields[name] as Field | undefined
         const secret = (_: unknown, at: readonly string[]) => this.#variable([...path, name, ...at])
         const shown = field?.sealed ? secret(null, []) : replaceSecrets(field?.schema ?? {}, value, secret)
-        return [name, written(shown)]
+        return [name, asText(shown)]
       }),
     )
   }
@@ -121,13 +132,13 @@ function brief(fields: Fields, body: Body): JsonObject {
 }
 
 /** Without nulls and empty parts, and with `${` as files have it. */
-function written(value: unknown): unknown {
+function asText(value: unknown): unknown {
   if (value instanceof Variable) return value.text
   if (typeof value === 'string') return escaped(value)
-  if (Array.isArray(value)) return value.map(written)
+  if (Array.isArray(value)) return value.map(asText)
   if (!isObject(value)) return value
   const members = Object.entries(value).filter(([, member]) => (member ?? null) !== null)
-  return Object.fromEntries(members.map(([name, member]) => [name, written(member)]))
+  return Object.fromEntries(members.map(([name, member]) => [name, asText(member)]))
 }
 
 const briefEntry = ({ cidr, comment, expires_at }: NonNullable<Live['entries']>[number]): unknown =>

@@ -43,6 +43,14 @@ function variable(name: string, env: NodeJS.ProcessEnv): string {
 /** A text of the API as files have it. */
 export const escaped = (text: string): string => text.replaceAll('${', () => '$${')
 
+/** The variables of the environment that the texts of a value name. */
+export function variablesIn(value: unknown): string[] {
+  if (typeof value === 'string')
+    return [...value.matchAll(form)].flatMap(([, kind, name]) => (kind === 'env' ? [name!] : []))
+  if (Array.isArray(value)) return value.flatMap(variablesIn)
+  return isObject(value) ? Object.values(value).flatMap(variablesIn) : []
+}
+
 /** All texts in a value that are missing, with their places. */
 export function* missingIn(value: unknown, place: string): Generator<{ place: string; why: string }> {
   const why = whyMissing(value)

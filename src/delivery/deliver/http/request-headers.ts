@@ -13,6 +13,9 @@ const reserved =
 
 const secretNames = /authorization|cookie|token|secret|password|api-?key/i
 
+/** Does its name say that its value is a secret? */
+export const isSecretHeader = (name: string): boolean => secretNames.test(name)
+
 /** The problem with a header's value; the sentence does not repeat it. */
 export const headerTextRule = (text: string): string | undefined =>
   /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(text)
@@ -52,7 +55,7 @@ export function brokenHeaders(
       if (!nameForm.test(name)) return `${has}, which is not the name of a header`
       if (/^content-type$/i.test(name)) return `${has}: give it as "content_type"`
       if (reserved.test(name)) return `${has}, which Weir does not let destinations choose`
-      if (member === 'headers' && secretNames.test(name))
+      if (member === 'headers' && isSecretHeader(name))
         return `${has}, which looks like a secret: give it in "secret_headers"`
       if (seen.has(name.toLowerCase())) return `${has}, but also elsewhere`
       seen.add(name.toLowerCase())

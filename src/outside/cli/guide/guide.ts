@@ -34,6 +34,7 @@ const example = (example: string, page: string, more: Partial<Guidance> = {}): G
 })
 
 const deadAccess = { access: 'Without --all, it needs an API key' }
+const importing = { found: 'with --strict: an item is not taken' }
 const failing = 'the trial failed, or was cancelled'
 
 /** By the words of the command, in the order of the help. */
@@ -73,6 +74,15 @@ export const guide: Readonly<Record<string, Guidance>> = {
     differs: 'something differs',
   }),
   apply: example('apply ./weir.yaml --tokens ./tokens', 'as-code.md#how-it-is-applied'),
+  import: example('import ngrok ./answers --output weir.yaml', 'moving-in.md#how-it-works', importing),
+  'import ngrok': example('import ngrok ./answers --output weir.yaml', 'from-ngrok.md#import', importing),
+  'import crowdsec': example('import crowdsec decisions.json', 'moving-in.md#crowdsec', importing),
+  'import cloudflare-lists': example(
+    'import cloudflare-lists ./lists --output weir.yaml',
+    'moving-in.md#lists-of-cloudflare',
+    importing,
+  ),
+  'import outpost': example('import outpost destinations.json', 'moving-in.md#outpost', importing),
   test: example('test ./policies.yaml --junit tests.xml', 'policies.md#policy-tests', {
     access: 'Without a file, it needs an API key',
     found: 'a test failed',
