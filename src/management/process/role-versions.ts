@@ -22,7 +22,7 @@ import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../ground/nats/nats.js'
 
 interface RoleVersionsOptions {
-  readonly nats: Pick<Nats, 'answer' | 'gather'>
+  readonly nats: Pick<Nats, 'answer' | 'countReplies' | 'gather'>
   readonly role: RoleName
   readonly occurrences: Pick<Occurrences, 'roleWaits' | 'roleWaitEnded' | 'rolesUnheard'>
 }
@@ -100,14 +100,14 @@ export class RoleVersions {
   async #look(): Promise<Announcement[]> {
     const { nats, role, occurrences } = this.#options
     const [delivering, heard] = await Promise.all([
-      role === 'pipeline' ? nats.gather(statusSubject, '', deliverersWaitMs) : [],
+      role === 'pipeline' ? nats.countReplies(statusSubject, deliverersWaitMs) : 0,
       this.#heardWithin(answerWaitMs),
     ])
     const others = heard.filter(({ process }) => process !== this.#id)
     // It hears itself, unless it may not ask or answer.
     if (others.length === heard.length) occurrences.rolesUnheard({ role })
     const saying = others.filter(({ role: other }) => other === 'deliver').length
-    const silent = Math.max(0, (delivering ?? []).length - saying)
+    const silent = Math.max(0, delivering - saying)
     return [...others, ...Array.from({ length: silent }, () => silentDeliverer)]
   }
 
