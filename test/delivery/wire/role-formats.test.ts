@@ -1,10 +1,12 @@
 /** Whom a process that starts waits for, by what it and the others read and write. */
+import fc from 'fast-check'
 import t from 'tap'
 import {
   type Announcement,
   announcementIn,
   announcementOf,
   clauseOf,
+  conflictOf,
   obstaclesOf,
   type RoleName,
   silentDeliverer,
@@ -90,6 +92,24 @@ t.test('of two that misunderstand each other, never both wait, and never both wo
   t.notOk(waits(two, { ...one, state: 'waits' }), 'the older one begins')
   t.ok(waits(two, { ...one, state: 'works' }), 'unless the newer one has begun')
 })
+
+t.test(
+  'of any two versions that misunderstand each other and start at the same time, one waits',
+  async () => {
+    const range = fc.tuple(fc.nat(3), fc.nat(3)).map(([from, more]) => [from, from + more])
+    const formats = fc.record(
+      Object.fromEntries(Object.keys(own('api').formats).map((name) => [name, range])),
+    )
+    const role = fc.constantFrom<RoleName>('api', 'pipeline', 'decide', 'deliver')
+    const starting = fc.tuple(role, formats).map(([of, all]) => another(of, all, { state: 'starts' }))
+    fc.assert(
+      fc.property(starting, starting, (one, two) => {
+        const [first, second] = [obstaclesOf(one, [two]).length, obstaclesOf(two, [one]).length]
+        return first + second === (conflictOf(one, two) === undefined ? 0 : 1)
+      }),
+    )
+  },
+)
 
 t.test('a clause names both, and what it is about', async (t) => {
   const [conflict] = obstaclesOf(own('pipeline'), [another('deliver', { packs: older })])
