@@ -64,9 +64,12 @@ async function start(role: RoleName): Promise<{ readonly running: Running; reado
 }
 
 /** A process of another version, which works until the result is called. */
-function announce(role: RoleName, packs: readonly [number, number]): () => Promise<void> {
+function announce(
+  role: RoleName,
+  others: Readonly<Record<string, readonly [number, number]>>,
+): () => Promise<void> {
   const { formats, ...said } = announcementOf('another', role, 'works')
-  const text = JSON.stringify({ ...said, version: '9.8.7', formats: { ...formats, packs } })
+  const text = JSON.stringify({ ...said, version: '9.8.7', formats: { ...formats, ...others } })
   const answering = nats.answer(rolesSubject, undefined, () => text)
   return () => answering.close()
 }
@@ -94,7 +97,7 @@ const versionsFound = async (): Promise<string[]> => {
 }
 
 t.test('a pipeline waits for a deliverer that could not read its packs', async (t) => {
-  const upgrade = announce('deliver', [1, 1])
+  const upgrade = announce('deliver', { packs: [1, 1] })
   const pipeline = await start('pipeline')
   await untilWaits(
     pipeline,
@@ -122,7 +125,7 @@ t.test('it waits for a deliverer of a version that says nothing of itself', asyn
 })
 
 t.test('a deliverer waits while a newer pipeline works, and says which version to start', async () => {
-  const step = announce('pipeline', [1, 99])
+  const step = announce('pipeline', { packs: [1, 99] })
   const deliver = await start('deliver')
   await untilWaits(
     deliver,
@@ -141,9 +144,26 @@ t.test('those of one version wait for no one', async (t) => {
   for (const { running } of roles) await running.stop()
 })
 
-t.test('`weir serve` waits for no one', async (t) => {
-  const step = announce('deliver', [1, 1])
+t.test('an API that waits answers requests with the reason', async (t) => {
   await api.running.stop()
+  const step = announce('decide', { configuration: [99, 99] })
+  const waiting = await start('api')
+  await untilWaits(
+    waiting,
+    /a `decide` of Weir 9\.8\.7 can't read the configuration written by an API of Weir \d/,
+  )
+  const answer = await fetch(`${waiting.url}/ip_policies`)
+  t.equal(answer.status, 503)
+  t.match(await answer.json(), {
+    msg: /^The API is starting: it waits for .+ Start Weir 9\.8\.7 here instead\.$/,
+  })
+  await step()
+  await untilReady(waiting.url)
+  await waiting.running.stop()
+})
+
+t.test('`weir serve` waits for no one', async (t) => {
+  const step = announce('deliver', { packs: [1, 1] })
   const weir = await startWeir(env.WEIR_DATA_DIR, { ...env, NATS_URL: server.urlOf('admin') })
   t.teardown(() => weir.stop())
   await untilReady(weir.url)

@@ -3,7 +3,7 @@
  * which an older API understands as far as it knew the operations.
  */
 import { type Nats, openNats } from '../../src/ground/nats/nats.js'
-import { type Client, openClient } from '../../src/words/client/client.js'
+import { ApiError, type Client, openClient } from '../../src/words/client/client.js'
 import { type Emulator, type RunningWeir, until } from '../harness/weir.js'
 import { record, stream } from '../integration/deployment.js'
 
@@ -86,6 +86,18 @@ interface Shown {
   readonly id: string
   readonly last_used_at?: unknown
   readonly last_used_from?: unknown
+}
+
+/** The ids of the records in the log of decisions; undefined if the version has none. */
+export async function loggedBy(api: Client): Promise<ReadonlySet<string> | undefined> {
+  const ids = new Set<string>()
+  try {
+    for await (const { record_id } of api.decisions({ limit: 100 })) ids.add(record_id)
+    return ids
+  } catch (error) {
+    if (error instanceof ApiError && error.status_code === 404) return undefined
+    throw error
+  }
 }
 
 export const clientWith = ({ url }: RunningWeir, token: string): Client => openClient({ url, token })

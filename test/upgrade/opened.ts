@@ -4,6 +4,7 @@
  */
 import type { Test } from 'tap'
 import { deadLetterStream } from '../../src/delivery/wire/names.js'
+import type { Client } from '../../src/words/client/client.js'
 import { freePorts } from '../harness/free-ports.js'
 import { untilInUse } from '../harness/in-use.js'
 import { freeze } from '../harness/processes.js'
@@ -15,6 +16,7 @@ import {
   type Contents,
   clientWith,
   furnish,
+  loggedBy,
   natsOf,
   publishRecords,
   shownBy,
@@ -57,6 +59,8 @@ export async function takesOver(t: Test, from: Build, to: Build): Promise<void> 
     'the dead letter is stored',
     async () => (await nats.streamInfo(deadLetterStream))!.state.messages > 0,
   )
+  await until('the log has them', async () => ((await loggedBy(old.api))?.size ?? before) >= before)
+  const logged = await loggedBy(old.api)
   const shown = await shownBy(old.api)
   for (const { pid, role } of processesBelow(old.process.pid)) if (role === 'pipeline') freeze(pid)
   await publishRecords(nats, before, waiting)
@@ -66,10 +70,13 @@ export async function takesOver(t: Test, from: Build, to: Build): Promise<void> 
   const weir = await start(to)
   t.match(await shownBy(weir.api), shown, 'every resource is shown with all that it had')
   await untilAt(emulator, 'works', waiting)
-  t.equal((await emulator.client.counts({ service: 'kinesis', name: 'refuses' })).events, 0)
+  const { events } = await emulator.client.counts({ service: 'kinesis', name: 'refuses' })
+  t.equal(events, 0, 'events wait for the destination that refuses them')
   await emulator.client.clearFaults()
   await untilAt(emulator, 'refuses', waiting)
 
+  if (logged === undefined) t.comment('the older version has no log of decisions')
+  else await keepsLog(t, weir.api, logged)
   const letters = await weir.api.deadLetters.list().next()
   t.match(letters.value, { type: 'record' }, 'the dead letter can be read')
   t.match(
@@ -78,6 +85,18 @@ export async function takesOver(t: Test, from: Build, to: Build): Promise<void> 
     'a key that was shown once works',
   )
   await worksOn(t, weir, emulator, destinations)
+}
+
+/** What was decided before can be found, and is explained. */
+async function keepsLog(t: Test, api: Client, logged: ReadonlySet<string>): Promise<void> {
+  const present = (await loggedBy(api)) ?? new Set()
+  t.strictSame(
+    [...logged].filter((id) => !present.has(id)),
+    [],
+    'the log has every decision that it had',
+  )
+  const traced = JSON.stringify(await api.record('run-0'))
+  t.match(traced, /10\.0\.0\.0\/8/, 'a decision of before is explained by its rule')
 }
 
 /** Traffic, explanations and changes, as if the data had always been of this version. */
