@@ -42,7 +42,7 @@ export async function openApi(
   const { settings, occurrences, eventKinds } = context
   const { port, baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
-  const otherwise = unavailable('The API is starting.')
+  const otherwise = () => unavailable(`The API is starting: it waits for ${readiness.waited}.`)
   const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
   release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
@@ -56,7 +56,7 @@ export async function openApi(
   const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
-  const parts = await openStoreParts(context, given, release, readiness.waitsFor)
+  const parts = await openStoreParts(context, given, release, { parent, waitsFor: readiness.waitsFor })
   const { store, nats, partitions, sealer } = parts
   await checkMapping(nats, partitions.count)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
@@ -104,11 +104,12 @@ export async function openApi(
   return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
 }
 
-const logsOf = ({ log, deliveries, failures, traffic }: StoreParts) => ({
+const logsOf = ({ log, deliveries, failures, traffic, versions }: StoreParts) => ({
   log,
   deliveries,
   failures,
   traffic,
+  versions: { troubles: async () => (await versions?.troubles()) ?? [] },
 })
 
 interface JobOptions extends Pick<StoreParts, 'nats' | 'partitions'> {

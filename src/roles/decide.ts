@@ -16,13 +16,14 @@ import type { Frame, Role } from '../management/process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import { openView } from '../words/view/view.js'
-import { connect, openGeography } from './role-parts.js'
+import { connect, joinOthers, openGeography } from './role-parts.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
+  await joinOthers(context, nats, 'decide', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   readiness.waitsForView(view)

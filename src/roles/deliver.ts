@@ -21,13 +21,14 @@ import { DestinationConfigs } from '../words/view/destinations.js'
 import { SecretsView } from '../words/view/secrets-view.js'
 import { openView } from '../words/view/view.js'
 import { beginDeliverCounters } from './begun-counters.js'
-import { connect, openLedger, writtenBy } from './role-parts.js'
+import { connect, joinOthers, openLedger, writtenBy } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
   beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'deliver'))
+  await joinOthers(context, nats, 'deliver', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(nats, occurrences, ['event_destination']))

@@ -29,7 +29,7 @@ import { destinationCount, destinationFinder } from '../words/view/destinations.
 import { openView } from '../words/view/view.js'
 import { beginPipelineCounters } from './begun-counters.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
-import { connect, openGeography, openLedger, writtenBy } from './role-parts.js'
+import { connect, joinOthers, openGeography, openLedger, writtenBy } from './role-parts.js'
 
 export async function openPipeline(
   context: RoleContext,
@@ -42,6 +42,7 @@ export async function openPipeline(
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
+  await joinOthers(context, nats, 'pipeline', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   readiness.waitsForView(view)

@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { LedgerWriter } from '../delivery/books/ledger.js'
 import { type GeoDatabases, openGeo } from '../delivery/record/geo.js'
 import type { PartitionSet } from '../delivery/wire/partitions.js'
+import type { RoleName } from '../delivery/wire/role-formats.js'
 import { writtenStreams } from '../delivery/wire/streams.js'
 import { messageOf } from '../ground/core/errors.js'
 import { type Nats, openNats } from '../ground/nats/nats.js'
+import type { Frame } from '../management/process/child.js'
+import type { Readiness } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
+import { RoleVersions } from '../management/process/role-versions.js'
 import type { Settings } from '../management/process/settings.js'
 import type { Written } from '../management/process/write-watch.js'
 import { isLocalNats } from './local-nats.js'
@@ -20,6 +24,22 @@ export const connect = ({ settings, occurrences }: RoleContext, role: string): P
   const damagedDir = join(settings.data.dir, 'damaged')
   const name = `weir ${role}`
   return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
+}
+
+/**
+ * Says to the others what this process is, and waits while it and one of them would misunderstand each other. A child of
+ * `serve` waits for no one: what runs with it is of its version.
+ */
+export async function joinOthers(
+  { occurrences }: RoleContext,
+  nats: Nats,
+  role: RoleName,
+  { parent, release, waitsFor }: Frame & Pick<Readiness, 'waitsFor'>,
+): Promise<RoleVersions> {
+  const versions = release.own(new RoleVersions({ nats, role, occurrences }))
+  if (parent === undefined) await versions.whenUnderstood(waitsFor)
+  else versions.works()
+  return versions
 }
 
 /** The streams that a role writes, for its readiness. */

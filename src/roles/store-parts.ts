@@ -11,7 +11,10 @@ import type { Nats } from '../ground/nats/nats.js'
 import { AccountPolicies } from '../management/access/account-policies.js'
 import { type KeyUses, openKeyUses } from '../management/access/key-uses.js'
 import { BaseLinks, Presenter } from '../management/exchange/present.js'
+import type { Frame } from '../management/process/child.js'
+import type { Readiness } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
+import type { RoleVersions } from '../management/process/role-versions.js'
 import { secretKey } from '../management/process/secret-key.js'
 import type { Settings } from '../management/process/settings.js'
 import { checkFeedLockout } from '../management/scheduled/feeds/feed-lockout.js'
@@ -38,7 +41,7 @@ import { withChallengerState } from '../words/resource/challenger.js'
 import { tcpAddressSpace } from '../words/resource/fields/tcp-address.js'
 import { resources } from '../words/resource/registry.js'
 import { tunnelCredential } from '../words/resource/tunnel-credential.js'
-import { connect } from './role-parts.js'
+import { connect, joinOthers } from './role-parts.js'
 
 export interface StoreParts {
   readonly store: Store
@@ -55,6 +58,8 @@ export interface StoreParts {
   /** Is it certain that there is no such API key? */
   readonly isKeyDeleted: (keyId: string) => boolean
   readonly nats: Nats
+  /** Which versions of the roles run; undefined for the command line, which is none. */
+  readonly versions: RoleVersions | undefined
   readonly partitions: Partitions
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
@@ -75,13 +80,15 @@ export async function openStoreParts(
   context: RoleContext,
   { baseUrl, geo }: { readonly baseUrl: () => string; readonly geo: GeoLookup },
   release: ReleaseStack,
-  waitsFor?: (what: () => string) => void,
+  start?: Pick<Readiness, 'waitsFor'> & Pick<Frame, 'parent'>,
 ): Promise<StoreParts> {
   const { openStore } = await import('../management/store/store.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api'))
+  // Before anything is written or made: what others could not read stays as it is.
+  const versions = start && (await joinOthers(context, nats, 'api', { ...start, release }))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const partitions = release.own(await openPartitions(nats, settings.nats.partitions))
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
@@ -109,7 +116,7 @@ export async function openStoreParts(
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax,
     tcpDomain: settings.api.tcpDomain,
-    waitsFor,
+    waitsFor: start?.waitsFor,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
     verify: (write) => verify(write, { policies, policyTests, keyUses }),
   })
@@ -129,6 +136,7 @@ export async function openStoreParts(
     keyUses,
     isKeyDeleted,
     nats,
+    versions,
     partitions,
     sealer,
     clickhouse,

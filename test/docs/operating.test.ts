@@ -13,7 +13,8 @@ import { type RunningWeir, startEmulator, startWeir, until } from '../harness/we
 import { blocks, pageOf, sectionOf } from './pages.js'
 
 /** In the order in which their commands are run. */
-const books = ['docs/cli.md', 'docs/alerts.md', 'docs/operating.md', 'docs/scale.md'].map(pageOf)
+const names = ['cli', 'alerts', 'operating', 'upgrading', 'scale']
+const books = names.map((name) => pageOf(`docs/${name}.md`))
 const blocksOf = (language: string): readonly string[] => books.flatMap((page) => blocks(page, language))
 const token = 'a-token-of-the-tests-0001'
 /** The record that the document names. */
@@ -22,6 +23,7 @@ const recordId = '01KAFZR7DA0T4CH30SW7DJ5M3B'
 /** Commands that are not run here: how they begin, and why. */
 const notRun = {
   'weir: The data directory': 'what a start says on data of a later version',
+  'The role is starting': 'what a role says that waits for another version',
   'NATS_URL=nats://…': 'several machines',
   'node dist/programs/emulator.js': 'the emulator and Weir run already',
   'nats --server': 'the command line of NATS, which Weir does not need',

@@ -285,6 +285,7 @@ async function openApi(
     geo,
     live: new Live({ nats: parts.nats, occurrences, ownerOf: ownersIn(parts.store.view) }),
     lag: { now: async () => ({ messages: 0, oldestAtMs: undefined }) },
+    versions: { troubles: async () => [] },
     log: parts.log,
     deliveries: parts.deliveries,
     failures: parts.failures,

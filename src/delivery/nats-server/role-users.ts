@@ -37,6 +37,8 @@ import {
   removedLettersSubject,
   replaysBucket,
   resentRecordsSubject,
+  rolesSubject,
+  statusSubject,
   statusSubjects,
   storeProbeSubject,
   usageSubject,
@@ -103,12 +105,15 @@ const dropBacklog = (deliveries: readonly string[]): string[] =>
  */
 const replies = ['_INBOX.>', '_R_.>']
 
+/** A trial is of the version of its API, which is heard. */
+const amongRoles = (name: string): readonly string[] => (name === 'trial' ? [] : [rolesSubject])
+
 /** A role of Weir: it receives only replies to its own requests, and the subjects it listens to. */
 const role = (name: string, publish: readonly string[], listens: readonly string[]): NatsUser => ({
   name,
   permissions: {
-    publish: { allow: [...new Set([limits, ...publish])] },
-    subscribe: { allow: [...listens, `${roleInboxPrefix(name)}.>`] },
+    publish: { allow: [...new Set([limits, ...amongRoles(name), ...publish])] },
+    subscribe: { allow: [...listens, ...amongRoles(name), `${roleInboxPrefix(name)}.>`] },
   },
 })
 
@@ -236,6 +241,8 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       ...partitions.map((partition) => sharedSubject(partition, '*')),
       ownConsumersSubject,
       ...amongPipelines(partitions),
+      // The question that deliverers of older versions answer.
+      statusSubject,
       deadRecordsSubject,
       deadAuditsSubject,
       decisionRowsSubject,

@@ -75,6 +75,9 @@ export const ownConsumersSubject = 'weir.live.consumers'
 /** Pipelines tell each other that they are there (`pipeline/preferred-partitions.ts`), if there are several partitions. */
 export const pipelinesSubject = 'weir.live.pipelines'
 
+/** Each process of a role answers what it is, and which formats it reads and writes (`role-formats.ts`). */
+export const rolesSubject = 'weir.live.roles'
+
 /** Counts. Pipelines and deliverers publish, every process that shows the books reads. */
 export const ledgerStream = 'WEIR_BOOKS'
 export const ledgerSubject = 'weir.books'

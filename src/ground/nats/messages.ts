@@ -172,17 +172,17 @@ function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
 
 const isUnanswered = (error: unknown): boolean => /^no responders/.test(messageOf(error))
 
-/** All answers to a request that arrive within the time; undefined if no process listens. */
-export function gatherAnswers(
+/** All replies to a request that arrive within the time, empty ones included; undefined if no process listens. */
+export function gatherReplies(
   connection: NatsConnection,
   subject: string,
   data: string,
   waitMs: number,
 ): Promise<Uint8Array[] | undefined> {
   return undefinedIf(isUnanswered, async () => {
-    const answers: Uint8Array[] = []
-    const replies = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
-    for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
-    return answers
+    const replies: Uint8Array[] = []
+    const arriving = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
+    for await (const reply of arriving) replies.push(reply.data)
+    return replies
   })
 }

@@ -27,7 +27,7 @@ import { DamagedEntries } from './damaged-entries.js'
 import { UnopenedConsumers } from './failures.js'
 import {
   Acknowledgements,
-  gatherAnswers,
+  gatherReplies,
   type PublishAfterOptions,
   type PublishOptions,
   publishAfter,
@@ -273,8 +273,14 @@ export class Nats {
   }
 
   /** All answers to a request that arrive within the time; undefined if no process listens. */
-  gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[] | undefined> {
-    return gatherAnswers(this.#connection, subject, data, waitMs)
+  async gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[] | undefined> {
+    const replies = await gatherReplies(this.#connection, subject, data, waitMs)
+    return replies?.filter(({ length }) => length > 0)
+  }
+
+  /** How many processes reply within the time, also those that have nothing to say. */
+  async countReplies(subject: string, waitMs: number): Promise<number> {
+    return (await gatherReplies(this.#connection, subject, '', waitMs))?.length ?? 0
   }
 
   /**

@@ -47,6 +47,7 @@ import { Overview } from '../operate/overview.js'
 import { PastStarts } from '../operate/past-starts.js'
 import type { RecordsLag } from '../operate/records-lag.js'
 import type { Replays } from '../operate/replays.js'
+import type { RoleVersions } from '../process/role-versions.js'
 import type { DeliveryReader } from '../store/logs/delivery-reader.js'
 import type { FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
@@ -133,6 +134,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly replays: Replays
   /** How far the pipelines are behind. */
   readonly lag: Pick<RecordsLag, 'now'>
+  /** Which versions of the roles run. */
+  readonly versions: Pick<RoleVersions, 'troubles'>
   readonly trials: Trials
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */

@@ -16,6 +16,7 @@ import type { Attention, OverviewAnswer, OverviewPart } from '../../words/shape/
 import type { ViewState } from '../../words/view/view-state.js'
 import type { AccountPolicies } from '../access/account-policies.js'
 import { rowsOf } from '../exchange/rows.js'
+import type { RoleVersions } from '../process/role-versions.js'
 import type { FailedPlaces, FailureReader } from '../store/logs/failure-reader.js'
 import type { LogReader } from '../store/logs/log-reader.js'
 import type { UnservedNames } from '../store/logs/unserved-names.js'
@@ -39,6 +40,7 @@ interface OverviewSources {
   readonly log: Pick<LogReader, 'unservedNames' | 'mode'>
   readonly failures: Pick<FailureReader, 'places' | 'mode'>
   readonly lag: Pick<RecordsLag, 'now'>
+  readonly versions: Pick<RoleVersions, 'troubles'>
   readonly links: Pick<Links, 'uri'>
   readonly statuses: ListStatuses
   readonly policies: Pick<AccountPolicies, 'of'>
@@ -54,6 +56,8 @@ const dayMs = 24 * 60 * 60_000
 /** Records wait for less in the ordinary course. */
 const lagMs = 30_000
 
+/** What is the same for all of them is kept once. */
+const everyAccount = ''
 const answerWaitMs = 10_000
 /** A first screen waits for these. Expensive parts are read less often. */
 const second = { keepMs: 1_000, waitMs: 3_000 }
@@ -84,6 +88,7 @@ export class Overview {
   readonly #certificates: KeptAnswers<Part>
   readonly #names: KeptAnswers<UnservedNames>
   readonly #failures: KeptAnswers<Pick<FailedPlaces, 'places'>>
+  readonly #versions: KeptAnswers<readonly string[]>
 
   constructor(sources: OverviewSources) {
     this.#sources = sources
@@ -93,6 +98,7 @@ export class Overview {
     this.#certificates = new KeptAnswers(seconds, (id) => this.#endingOf(id))
     this.#names = new KeptAnswers(minute, (id) => this.#namesOf(id))
     this.#failures = new KeptAnswers(seconds, (id) => this.#failuresOf(id))
+    this.#versions = new KeptAnswers(seconds, () => sources.versions.troubles())
   }
 
   of(accountId: string): Promise<OverviewAnswer> {
@@ -109,20 +115,23 @@ export class Overview {
         return undefined
       }
     }
-    const [destinations = noDestinations, letters, certificates, names, failures, lag] = await Promise.all([
-      part('destinations', this.#destinations.of(accountId)),
-      part('dead_letters', this.#letters.of(accountId)),
-      part('certificates', this.#certificates.of(accountId)),
-      part('unserved_names', this.#namesFinding(accountId)),
-      part('failing_expressions', this.#failures.of(accountId)),
-      part('records_lag', this.#sources.lag.now()),
-    ])
+    const [destinations = noDestinations, letters, certificates, names, failures, lag, versions] =
+      await Promise.all([
+        part('destinations', this.#destinations.of(accountId)),
+        part('dead_letters', this.#letters.of(accountId)),
+        part('certificates', this.#certificates.of(accountId)),
+        part('unserved_names', this.#namesFinding(accountId)),
+        part('failing_expressions', this.#failures.of(accountId)),
+        part('records_lag', this.#sources.lag.now()),
+        part('role_versions', this.#versions.of(everyAccount)),
+      ])
     if (destinations.unheard > 0) unknown.push({ part: 'destinations', reason: unheardReason })
     const found = worstFirst([
       ...destinations.attention,
       ...(letters?.attention ?? []),
       ...(certificates?.attention ?? []),
       ...lagFinding(lag, now()),
+      ...(versions ?? []).map(versionsFinding),
       ...(names ?? []),
       ...(failures === undefined ? [] : this.#failuresFinding(failures)),
       ...failingLists(this.#sources.stateOf(), accountId, this.#sources.statuses, now()),
@@ -215,6 +224,9 @@ export class Overview {
     return [attention({ type: 'decision_log', severity: 'notice', sentence, scope: 'deployment' })]
   }
 }
+
+const versionsFinding = (sentence: string): Attention =>
+  attention({ type: 'role_versions', severity: 'attention', sentence, scope: 'deployment' })
 
 const unheardReason = 'No deliverer has answered for some of them yet.'
 

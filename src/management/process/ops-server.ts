@@ -23,7 +23,7 @@ export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'htt
   /** 0: any free port. */
   readonly port: number
   /** The error for all other paths, until `answerWith` is called. */
-  readonly otherwise?: WeirError
+  readonly otherwise?: () => WeirError
 }
 
 /** Opens the server. Rejects if the port is taken. */
@@ -32,7 +32,7 @@ export async function openOpsServer(options: OpsServerOptions): Promise<Listenin
   // Anyone may ask for them, without a key.
   const source = { ...options, metrics: recent(options.metrics) }
   const compressed = lastGzipped()
-  let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
+  let others: RequestListener = (_request, response) => send(response, refusal(otherwise()), true)
   const respond: RequestListener = (request, response) => {
     const { url = '' } = request
     const queryAt = url.indexOf('?')
@@ -97,7 +97,7 @@ function send(
   response.end(withBody ? bytes : undefined)
 }
 
-const nothingElse = notFound(`Only ${healthPaths.join(', ')} are answered here.`)
+const nothingElse = () => notFound(`Only ${healthPaths.join(', ')} are answered here.`)
 const unknownState = new WeirError('ERR_INTERNAL', 'The readiness check failed.')
 
 const refusal = (error: WeirError): HealthAnswer => ({

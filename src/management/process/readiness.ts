@@ -72,6 +72,11 @@ export class Readiness {
     this.#waitsFor = typeof what === 'string' ? () => what : what
   }
 
+  /** As a clause. */
+  get waited(): string {
+    return this.#waitsFor()
+  }
+
   /** A role that starts uses no configuration before it is complete. */
   waitsForView(view: View): void {
     this.waitsFor(() => (view.isUsable ? 'streams and buckets' : `a complete configuration: ${view.lack}`))
@@ -96,7 +101,7 @@ export class Readiness {
 
   /** Parts of this process that don't work. */
   async own(): Promise<Failing> {
-    if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor()}.` }
+    if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.waited}.` }
     const { watch, writes, firstLook, view, failing, below } = this.#parts
     await firstLook
     const [processes, streams] = await Promise.all([below?.failing(), watch.failing()])

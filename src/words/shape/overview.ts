@@ -25,6 +25,7 @@ const attentionTypes = [
   'filters_failing',
   'lists_failing',
   'records_lag',
+  'role_versions',
   'decision_log',
 ] as const
 
@@ -54,7 +55,7 @@ const attentionSchema = objectOf(
     sentence: Type.String({ description: 'What it is, for a person. Times in it are in UTC.' }),
     count: orNull(Type.Integer({ minimum: 0 }), {
       description:
-        'Of destinations, events, letters, certificates, records, policies, filters, lists or messages; null if nothing is counted.',
+        'Of destinations, events, letters, certificates, records, policies, filters, lists, messages or processes; null if nothing is counted.',
     }),
     since: instant('When it began'),
     latest: instant('When it happened last'),
@@ -82,6 +83,7 @@ export const overviewParts = [
   'unserved_names',
   'failing_expressions',
   'records_lag',
+  'role_versions',
 ] as const
 export type OverviewPart = (typeof overviewParts)[number]
 

@@ -23,7 +23,7 @@ t.test('health pages are the same before and after the API takes the other reque
   const store = await openTestStore(t)
   for (const { name, failing, status } of states) {
     const health = { failing: () => failing, metrics: async () => 'weir_x 1\n' }
-    const otherwise = unavailable('The API is starting.')
+    const otherwise = () => unavailable('The API is starting.')
     const server = await openOpsServer({ host: '127.0.0.1', port: 0, otherwise, ...health })
     t.teardown(() => server.close())
     const ask = (path: string, init?: RequestInit) => fetch(server.url + path, init)

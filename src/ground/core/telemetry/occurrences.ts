@@ -68,6 +68,24 @@ const processes = {
     ['name'],
     { name: ['Warning', 'DeprecationWarning', 'ExperimentalWarning', 'MaxListenersExceededWarning'] },
   ),
+  roleWaits: warn(
+    'This process waits, because it and another one of the deployment would misunderstand each other; the reason says what to do.',
+    'weir_role_waits_total',
+    'Reports that a process waits for others of another version.',
+    ['role'],
+  ),
+  roleWaitEnded: info(
+    'The processes that this one waited for have ended; it starts now.',
+    'weir_role_waits_ended_total',
+    'Waits for processes of another version that have ended.',
+    ['role'],
+  ),
+  rolesUnheard: warn(
+    'NATS did not bring what the roles say of their versions, so this process does not check them. See "NATS users and rights" in docs/ingress.md.',
+    'weir_roles_unheard_total',
+    'Times that a process asked for the versions of all and did not even hear itself.',
+    ['role'],
+  ),
   childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
 }
 

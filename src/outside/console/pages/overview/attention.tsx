@@ -244,6 +244,7 @@ function placeOf({ type, ids, kind, scope }: Attention): Place | undefined {
     case 'deliverers_silent':
       return { to: ['destinations'] }
     case 'records_lag':
+    case 'role_versions':
     case 'decision_log':
       return undefined
     default:
