@@ -20,6 +20,7 @@ import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
 import { addDestinationCommands } from './outside/cli/destination-commands.js'
+import { addDoctorCommand } from './outside/cli/doctor/doctor-command.js'
 import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
@@ -200,6 +201,7 @@ addDestinationCommands(program, settings)
 addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 
 program.commandsGroup('Repair:')
+addDoctorCommand(program, () => loadSettings({ file: configFile() }))
 addDeadCommands(program, settings, askOwner)
 addReplayCommand(program, settings)
 addStoreCommand(program, administer)

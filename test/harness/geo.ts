@@ -12,5 +12,5 @@ const all: GeoDatabases['members'] = new Set([
 export const geoOf = (lookup: (ip: string) => Geo = () => ({}), members = all): GeoDatabases => ({
   lookup,
   members,
-  useless: [],
+  useless: [], files: [],
 })

@@ -33,6 +33,7 @@ import {
   ownConsumersSubject,
   pipelinesSubject,
   probeStream,
+  processesSubject,
   publishedRecordsSubject,
   removedLettersSubject,
   replaysBucket,
@@ -195,6 +196,7 @@ const api = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUs
     ],
     [
       abuseDecisionSubject,
+      processesSubject,
       usageSubject,
       decisionRowsSubject,
       watchedRowsSubject,
@@ -243,7 +245,14 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       watchedRowsSubject,
       ...replies,
     ],
-    [connectionSubject, agentSubject, watchedSubject, ownConsumersSubject, ...amongPipelines(partitions)],
+    [
+      connectionSubject,
+      agentSubject,
+      processesSubject,
+      watchedSubject,
+      ownConsumersSubject,
+      ...amongPipelines(partitions),
+    ],
   )
 
 const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>

@@ -25,7 +25,7 @@ export const keyed = [
 ]
 
 /** Commands of an operator, for which the process that has the store carries them out. */
-export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'store']
+export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'doctor', 'store']
 
 const example = (example: string, page: string, more: Partial<Guidance> = {}): Guidance => ({
   example,
@@ -122,6 +122,9 @@ export const guide: Readonly<Record<string, Guidance>> = {
   'destination resume': example('destination resume ed_…', 'events.md#pause-and-resume'),
   ddl: example('ddl --dialect duckdb', 'analysing.md#tables-for-events'),
 
+  doctor: example('doctor', 'doctor.md#what-is-wrong', {
+    found: 'something is bad; with --strict, a warning, too',
+  }),
   dead: example('dead list', 'api.md#dead-letters', deadAccess),
   'dead list': example('dead list --since 24h', 'api.md#dead-letters', deadAccess),
   'dead show': example('dead show dl_…', 'api.md#dead-letters', deadAccess),
