@@ -39,3 +39,23 @@ const paddingFor = (size: number): number => (blockBytes - (size % blockBytes)) 
 
 /** The sum of all bytes, with spaces in the place of the sum. */
 const checksumOf = (header: Buffer): number => header.reduce((sum, byte) => sum + byte, 0)
+
+/** Throws if it is not a file of an archive. `undefined`: the end. */
+export function readTarHeader(header: Buffer): { readonly name: string; readonly size: number } | undefined {
+  if (header.every((byte) => byte === 0)) return undefined
+  const text = (at: number, length: number): string => {
+    const end = header.indexOf(0, at)
+    return header.toString('utf8', at, end === -1 || end > at + length ? at + length : end)
+  }
+  const sum = Number.parseInt(text(148, 8), 8)
+  const blanked = Buffer.from(header)
+  blanked.fill(0x20, 148, 156)
+  if (sum !== checksumOf(blanked)) throw new Error('a header of the archive is damaged')
+  if (text(156, 1) !== '0') throw new Error(`${text(0, nameBytesMax)} is no plain file`)
+  return { name: text(0, nameBytesMax), size: Number.parseInt(text(124, 12), 8) }
+}
+
+/** The bytes that a file of this size takes behind its header. */
+export const tarRoomFor = (size: number): number => size + paddingFor(size)
+
+export const tarHeaderBytes = blockBytes
