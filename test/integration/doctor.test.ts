@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
@@ -162,6 +162,25 @@ t.test('a service', async (t) => {
     const tunnel = await api.tunnelCredential.create({})
     // The server's answers repeat the secrets: what is known of the last failure is in the file.
     await api.sendTestEvent(posted.id).catch(() => {})
+    // Someone wrote one where names are: a finding about the policy, which nobody uses, shows it.
+    for (const text of Object.values(planted)) await api.ipPolicy.create({ description: `of ${text}` })
+    const users = Object.values(natsAccess().accounts).flatMap((account) => account.users)
+    const passwords = Object.fromEntries(
+      users.map(({ name }) => [
+        `password of ${name}`,
+        new URL(readUserUrl(join(dataDir, 'nats'), name)!).password,
+      ]),
+    )
+    // And a server repeated some in its log.
+    const repeated = [bootstrap, aws.AWS_SECRET_ACCESS_KEY, ...Object.values(passwords)]
+    const forms = repeated.flatMap((text) => [
+      text,
+      encodeURIComponent(text),
+      Buffer.from(text).toString('base64'),
+      Buffer.from(text).toString('base64url'),
+    ])
+    const unknown = [certificate.private_key_pem, (key as unknown as { token: string }).token]
+    appendFileSync(join(dataDir, 'nats', 'server.log'), `${[...forms, ...unknown].join('\n')}\n`)
     const path = join(tempDir(t), 'bundle.tar.gz')
     const ran = await doctor(dataDir, ['--json', '--bundle', path], env)
     t.match(ran.output, /has \d+ files/)
@@ -183,9 +202,9 @@ t.test('a service', async (t) => {
     ])
       t.ok((files.get(name) ?? '').length > 50, `${name} is there`)
     t.match(files.get('doctor.json'), refused.id, 'and says what is wrong')
+    t.match(files.get('accounts.json'), /"of …"/, 'what was hidden is there, without the secret')
     t.match(files.get('metrics.txt'), /^weir_/m)
     t.match(files.get('streams.json'), /WEIR_RECORDS/)
-    const users = Object.values(natsAccess().accounts).flatMap((account) => account.users)
     const secrets: Record<string, string> = {
       ...planted,
       bootstrap,
@@ -195,12 +214,7 @@ t.test('a service', async (t) => {
       'tunnel credential': (tunnel as unknown as { token: string }).token,
       'private key': certificate.private_key_pem,
       'secret.key': readFileSync(join(dataDir, 'secret.key'), 'utf8').trim(),
-      ...Object.fromEntries(
-        users.map(({ name }) => [
-          `password of ${name}`,
-          new URL(readUserUrl(join(dataDir, 'nats'), name)!).password,
-        ]),
-      ),
+      ...passwords,
     }
     for (const [what, text] of Object.entries(secrets)) {
       t.ok(text.length > 8, `${what} is a secret`)
