@@ -12,5 +12,6 @@ const all: GeoDatabases['members'] = new Set([
 export const geoOf = (lookup: (ip: string) => Geo = () => ({}), members = all): GeoDatabases => ({
   lookup,
   members,
-  useless: [], files: [],
+  useless: [],
+  files: [],
 })
