@@ -9,10 +9,16 @@ import { sentenceForTerminal } from './ground/core/text/times.js'
 import type { Frame, Role } from './management/process/child.js'
 import type { RoleContext } from './management/process/role-context.js'
 import { type ChildRole, secretsOf } from './management/process/role-secrets.js'
-import { type AdminCommand, readRuntime, sendAdminCommand } from './management/process/running-service.js'
+import {
+  type AdminCommand,
+  type RunCommand,
+  readRuntime,
+  sendAdminCommand,
+} from './management/process/running-service.js'
 import { loadSettings, type Settings } from './management/process/settings.js'
 import { addAccountCommands } from './outside/cli/account-commands.js'
 import { addAsCodeCommands } from './outside/cli/as-code/as-code-commands.js'
+import { addBackupCommands } from './outside/cli/backup-commands.js'
 import { addCompletionCommand } from './outside/cli/completion/completion-command.js'
 import { addLoginCommands } from './outside/cli/connection/login-commands.js'
 import { addConsoleCommand } from './outside/cli/console-command.js'
@@ -20,6 +26,7 @@ import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
 import { addDestinationCommands } from './outside/cli/destination-commands.js'
+import { addDoctorCommand } from './outside/cli/doctor/doctor-command.js'
 import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addImportCommands } from './outside/cli/import/import-commands.js'
@@ -179,6 +186,18 @@ async function askOwner(command: AdminCommand): Promise<string> {
     : await sendAdminCommand(running.adminUrl, running.adminToken, command)
 }
 
+/** Several commands: if no service runs, the store is opened once for all. */
+async function withOwner<T>(work: (loaded: Settings, ask: RunCommand) => Promise<T>): Promise<T> {
+  const loaded = settings()
+  const running = readRuntime(loaded.data.dir)
+  if (running !== undefined)
+    return work(loaded, (command) => sendAdminCommand(running.adminUrl, running.adminToken, command))
+  const { ReleaseStack } = await import('./ground/core/release.js')
+  const { openAlone } = await import('./roles/admin.js')
+  await using release = new ReleaseStack()
+  return await work(loaded, await openAlone(loaded, release))
+}
+
 async function administer(command: AdminCommand): Promise<void> {
   const answer = await askOwner(command)
   process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
@@ -205,9 +224,20 @@ addDestinationCommands(program, settings)
 addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 
 program.commandsGroup('Repair:')
+addDoctorCommand(program, () => loadSettings({ file: configFile() }))
 addDeadCommands(program, settings, askOwner)
 addReplayCommand(program, settings)
 addStoreCommand(program, administer)
+addBackupCommands(program, {
+  async backUp(path, progressed) {
+    const { backUp } = await import('./roles/backup.js')
+    return withOwner((loaded, ask) => backUp(loaded, path, ask, progressed))
+  },
+  async restore(path, progressed) {
+    const { restoreFrom } = await import('./roles/backup.js')
+    return restoreFrom(settings(), path, progressed)
+  },
+})
 
 program.commandsGroup('This command line:')
 addLoginCommands(program, settings)

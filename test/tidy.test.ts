@@ -276,8 +276,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/delivery/deliver/deleted-destinations.ts': 'its importer, the deliverer, is as long as a file may be',
   'src/delivery/nats-server/jetstream-calls.ts':
     'the grammar of subjects that the users of roles may publish to',
-  'src/delivery/nats-server/server-config.ts':
-    'the format of a file of another program; its importer is as long as a file may be',
   'src/delivery/outgoing/host-lookup.ts':
     'how a name is looked up; its importer says which addresses are allowed',
   'src/judging/trial/changed-examples.ts':

@@ -26,8 +26,9 @@ import type { Letter } from '../management/operate/letters-of-message.js'
 import { lockDataDir } from '../management/process/lock.js'
 import { repairedText } from '../management/process/readiness.js'
 import { createRoleContext } from '../management/process/role-context.js'
-import type { AdminCommand } from '../management/process/running-service.js'
+import type { AdminCommand, RunCommand } from '../management/process/running-service.js'
 import type { Settings } from '../management/process/settings.js'
+import { backupAnswers } from '../management/store/backup/answers.js'
 import type { Clickhouse, TextFormat } from '../management/store/clickhouse/clickhouse.js'
 import type { History, HistoryEntry } from '../management/store/history/history.js'
 import { decideHostname, describeReport, listReports } from '../management/write/abuse-reports.js'
@@ -79,6 +80,7 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
   changes: (parts, { since = '24h', account = '', kind = '', json = '' }) =>
     reportChanges(parts, { since, account, kind, json: json !== '' }),
   sql: ({ clickhouse }, command) => querySql(clickhouse, command),
+  ...backupAnswers,
   async 'store adopt'({ store }) {
     await store.adoptClickhouse()
     return 'The configuration in NATS was rebuilt from ClickHouse.\n'
@@ -126,11 +128,18 @@ const noGeography: GeoLookup = { lookup: () => ({}) }
 /** Runs a command while no service runs, on a store that is opened for it. */
 export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
   await using release = new ReleaseStack()
+  // Awaited here, so that the store stays open until the command is done.
+  if (command.command !== 'sql') return await (await openAlone(loaded, release))(command)
+  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
+  return await querySql(release.own(await openDatabase(loaded)), command)
+}
+
+/** Opens the store until it is released; the result runs commands on it. */
+export async function openAlone(loaded: Settings, release: ReleaseStack): Promise<RunCommand> {
   const context = createRoleContext({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
   let alone = loaded
-  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
-  if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
   if (loaded.nats.servers === undefined) {
+    release.own(lockDataDir(loaded.data.dir))
     alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, context.occurrences)), 'api')
   }
   const { host, port, baseUrl } = loaded.api
@@ -141,8 +150,7 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
   )
   if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
   await parts.store.repaired
-  // Awaited here, so that the store stays open until the command is done.
-  return await runAdminCommand(parts, command)
+  return (command) => runAdminCommand(parts, command)
 }
 
 type Parts = Pick<StoreParts, 'store' | 'nats' | 'partitions' | 'presenter'>

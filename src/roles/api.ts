@@ -28,7 +28,9 @@ import {
 } from '../management/process/running-service.js'
 import { SecretsView } from '../words/view/secrets-view.js'
 import { announceApi, makeFirstAccount } from './announce.js'
+import type { Doctor } from './doctor-parts.js'
 import { ingressUrl } from './local-nats.js'
+import { reportProcess } from './process-report.js'
 import { forkTrial, type Program } from './programs.js'
 import { openGeography, writtenBy } from './role-parts.js'
 import type { StoreParts } from './store-parts.js'
@@ -58,6 +60,7 @@ export async function openApi(
   const given = { baseUrl: () => baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, { parent, waitsFor: readiness.waitsFor })
   const { store, nats, partitions, sealer } = parts
+  reportProcess(nats, 'api', readiness, release, () => ({ addresses: { api: listening.url } }))
   await checkMapping(nats, partitions.count)
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = await openSecrets(nats, bucketBytesMax, release)
@@ -66,7 +69,8 @@ export async function openApi(
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const behind = await openBehind(context, parts, release)
   const watched = await openBacklogs(books, release)
-  const access = destinationAccess(settings, { clock: openAwsClock(occurrences), cluster: nats.confirmed })
+  const clock = openAwsClock(occurrences)
+  const access = destinationAccess(settings, { clock, cluster: nats.confirmed })
   const wayIn = await openWayIn(context, parts, release)
   const jobs = { nats, partitions, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const destinations = destinationOperations({ ...jobs, ...watched, books, secrets, sealer, access, behind })
@@ -77,16 +81,13 @@ export async function openApi(
     geo,
     live,
     lag,
-    ...logsOf(parts),
-    nats,
-    partitions,
+    ...servedParts(parts),
     occurrences,
     baseUrl,
     eventKinds,
     ...(await openJobs(jobs, context, program, release)),
     versionHeaders: settings.api.versionHeaders,
     ...wayIn,
-    keyUses: parts.keyUses,
     trustedProxies: settings.api.trustedProxies ?? [],
     // 0: whichever is free, which only the process that listens knows.
     decidePort: settings.decide.port || undefined,
@@ -96,7 +97,9 @@ export async function openApi(
   release.own(live)
   openOperatorWatches(context, parts, { destinations, keeper: books, readiness, lag }, release)
   await openLogWriter(context, parts, release)
-  await openCommands(context, parts, { ...wayIn, apiUrl: listening.url }, release)
+  const { openDoctor } = await import('./doctor-parts.js')
+  const doctor = openDoctor(context, parts, { destinations, geo, lag, clock, readiness, secrets })
+  await openCommands(context, parts, { ...wayIn, doctor, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)
   await declareReady(context, readiness, { parts, books, behind })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
@@ -104,12 +107,16 @@ export async function openApi(
   return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
 }
 
-const logsOf = ({ log, deliveries, failures, traffic, versions }: StoreParts) => ({
+/** The parts of the store that routes read from. */
+const servedParts = ({ log, deliveries, failures, traffic, nats, partitions, keyUses, versions }: StoreParts) => ({
   log,
   deliveries,
   failures,
   traffic,
-  versions: { troubles: async () => (await versions?.troubles()) ?? [] },
+  versions,
+  nats,
+  partitions,
+  keyUses,
 })
 
 interface JobOptions extends Pick<StoreParts, 'nats' | 'partitions'> {
@@ -178,11 +185,16 @@ async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack):
   return secrets
 }
 
+interface CommandParts extends Pick<WayIn, 'signInCodes'> {
+  readonly apiUrl: string
+  readonly doctor: Doctor
+}
+
 /** Takes operators' decisions over NATS, and commands: the command line finds this process by its runtime file. */
 async function openCommands(
   { settings, occurrences }: RoleContext,
   parts: StoreParts,
-  { apiUrl, signInCodes }: Pick<WayIn, 'signInCodes'> & { readonly apiUrl: string },
+  { apiUrl, signInCodes, doctor }: CommandParts,
   release: ReleaseStack,
 ): Promise<void> {
   const { answerDecision } = await import('../management/write/abuse-reports.js')
@@ -190,10 +202,12 @@ async function openCommands(
   const { describeSignInLink } = await import('./way-in.js')
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
-  const run = async (command: AdminCommand) =>
-    command.command === 'console'
-      ? describeSignInLink(parts, signInCodes, apiUrl, command)
-      : runAdminCommand(parts, command)
+  const run = async (command: AdminCommand) => {
+    if (command.command === 'console') return describeSignInLink(parts, signInCodes, apiUrl, command)
+    if (command.command === 'doctor') return JSON.stringify(await doctor.report())
+    if (command.command === 'doctor bundle') return JSON.stringify(await doctor.bundle())
+    return runAdminCommand(parts, command)
+  }
   const admin = release.own(await openAdminServer(run))
   const { dir } = settings.data
   release.add(() => removeRuntime(dir))

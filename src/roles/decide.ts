@@ -1,8 +1,9 @@
 /** The role `decide`: `weir.decide` and `weir.decide.agent`, and decisions over HTTP for proxies. */
 
 import { agentSubject, connectionSubject, keyUseBucket } from '../delivery/wire/names.js'
+import type { UntrustedProxy } from '../delivery/wire/process-report.js'
 import { neededByDecide } from '../delivery/wire/streams.js'
-import { monotonicMs } from '../ground/core/clock.js'
+import { monotonicMs, now } from '../ground/core/clock.js'
 import { inSpan, tracing } from '../ground/core/telemetry/tracing.js'
 import { type AgentWatch, decide, decideAgent, replyAboutNames } from '../judging/evaluate/reply.js'
 import { Answers } from '../judging/pipeline/answers.js'
@@ -12,10 +13,11 @@ import { KeyUses } from '../management/access/key-uses.js'
 import { openDecisionPort } from '../management/decide/decision-port.js'
 import { beginDecision } from '../management/decide/decision-span.js'
 import { requestsEndMs } from '../management/exchange/connection-limits.js'
-import type { Frame, Role } from '../management/process/child.js'
+import type { Addresses, Frame, Role } from '../management/process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import { openView } from '../words/view/view.js'
+import { reportProcess } from './process-report.js'
 import { connect, joinOthers, openGeography } from './role-parts.js'
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
@@ -23,6 +25,9 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
+  let addresses: Addresses = {}
+  let untrustedProxy: UntrustedProxy | undefined
+  reportProcess(nats, 'decide', readiness, release, () => ({ addresses, untrustedProxy }))
   await joinOthers(context, nats, 'decide', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
@@ -55,9 +60,22 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, agents)))
   const { host, trustedProxies = [] } = settings.api
   const keysOf = keyFinder(view)
-  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: answers.noted }
+  const untrusted = (address: string): void => {
+    untrustedProxy = { address, atMs: now() }
+  }
+  const asked = {
+    policySet,
+    geo,
+    keysOf,
+    keyUses,
+    trustedProxies,
+    untrusted,
+    occurrences,
+    noted: answers.noted,
+  }
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
+  if (port !== undefined) addresses = { decide: port.url }
   await readiness.started({ nats, streams: neededByDecide, view })
-  return { ...roleOf(readiness), addresses: port === undefined ? {} : { decide: port.url } }
+  return { ...roleOf(readiness), addresses }
 }

@@ -21,6 +21,7 @@ import { DestinationConfigs } from '../words/view/destinations.js'
 import { SecretsView } from '../words/view/secrets-view.js'
 import { openView } from '../words/view/view.js'
 import { beginDeliverCounters } from './begun-counters.js'
+import { reportProcess } from './process-report.js'
 import { connect, joinOthers, openLedger, writtenBy } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
@@ -28,6 +29,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'deliver'))
+  reportProcess(nats, 'deliver', readiness, release)
   await joinOthers(context, nats, 'deliver', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))

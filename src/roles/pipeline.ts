@@ -28,6 +28,7 @@ import type { RoleContext } from '../management/process/role-context.js'
 import { destinationCount, destinationFinder } from '../words/view/destinations.js'
 import { openView } from '../words/view/view.js'
 import { beginPipelineCounters } from './begun-counters.js'
+import { reportProcess } from './process-report.js'
 import { forkQuarantine, type Program, startDecider } from './programs.js'
 import { connect, joinOthers, openGeography, openLedger, writtenBy } from './role-parts.js'
 
@@ -42,6 +43,7 @@ export async function openPipeline(
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
+  reportProcess(nats, 'pipeline', readiness, release)
   await joinOthers(context, nats, 'pipeline', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))

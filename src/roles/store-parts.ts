@@ -58,8 +58,8 @@ export interface StoreParts {
   /** Is it certain that there is no such API key? */
   readonly isKeyDeleted: (keyId: string) => boolean
   readonly nats: Nats
-  /** Which versions of the roles run; undefined for the command line, which is none. */
-  readonly versions: RoleVersions | undefined
+  /** Which versions of the roles run; the command line is none, and knows of no trouble. */
+  readonly versions: Pick<RoleVersions, 'troubles'>
   readonly partitions: Partitions
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
@@ -136,7 +136,7 @@ export async function openStoreParts(
     keyUses,
     isKeyDeleted,
     nats,
-    versions,
+    versions: versions ?? { troubles: async () => [] },
     partitions,
     sealer,
     clickhouse,

@@ -13,4 +13,5 @@ export const geoOf = (lookup: (ip: string) => Geo = () => ({}), members = all): 
   lookup,
   members,
   useless: [],
+  files: [],
 })

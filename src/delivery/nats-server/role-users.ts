@@ -33,6 +33,7 @@ import {
   ownConsumersSubject,
   pipelinesSubject,
   probeStream,
+  processesSubject,
   publishedRecordsSubject,
   removedLettersSubject,
   replaysBucket,
@@ -200,6 +201,7 @@ const api = ({ partitions, traffic, records, deliveries, packs }: Names): NatsUs
     ],
     [
       abuseDecisionSubject,
+      processesSubject,
       usageSubject,
       decisionRowsSubject,
       watchedRowsSubject,
@@ -250,7 +252,14 @@ const pipeline = ({ partitions, traffic, records, deliveries, packs }: Names): N
       watchedRowsSubject,
       ...replies,
     ],
-    [connectionSubject, agentSubject, watchedSubject, ownConsumersSubject, ...amongPipelines(partitions)],
+    [
+      connectionSubject,
+      agentSubject,
+      processesSubject,
+      watchedSubject,
+      ownConsumersSubject,
+      ...amongPipelines(partitions),
+    ],
   )
 
 const deliver = ({ partitions, traffic, deliveries, packs }: Names): NatsUser =>

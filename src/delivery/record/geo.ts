@@ -22,6 +22,8 @@ export interface GeoLookup {
 export interface GeoDatabases extends GeoLookup {
   /** The members that they have for at least one address. The others never have a value in this deployment. */
   readonly members: ReadonlySet<keyof Geo>
+  /** All files, with the type that each names, and when it was built. */
+  readonly files: readonly { readonly path: string; readonly type: string; readonly builtAtMs: number }[]
   /** Files that know nothing that Weir reads, such as a database of domains. */
   readonly useless: readonly { readonly file: string; readonly type: string }[]
 }
@@ -44,6 +46,7 @@ export async function openGeo(
 
 class MergedGeo implements GeoDatabases {
   readonly members: ReadonlySet<keyof Geo>
+  readonly files: GeoDatabases['files']
   readonly useless: GeoDatabases['useless']
   readonly #databases: readonly GeoDatabase[]
   readonly #failed: () => void
@@ -57,6 +60,7 @@ class MergedGeo implements GeoDatabases {
     this.#databases = databases
     this.#failed = failed
     this.members = new Set(databases.flatMap(({ members }) => [...members]))
+    this.files = databases
     this.useless = databases
       .filter(({ members }) => members.size === 0)
       .map(({ path, type }) => ({ file: path, type }))
@@ -101,6 +105,7 @@ class GeoDatabase {
   readonly path: string
   /** As the file says, such as `GeoLite2-City`. */
   readonly type: string
+  readonly builtAtMs: number
   /** The members that entries of this file have. */
   readonly members: ReadonlySet<keyof Geo>
   readonly #reader: Reader<Response>
@@ -108,6 +113,7 @@ class GeoDatabase {
   private constructor(path: string, reader: Reader<Response>) {
     this.path = path
     this.type = reader.metadata.databaseType
+    this.builtAtMs = reader.metadata.buildEpoch.getTime()
     this.#reader = reader
     checkSeparator(reader)
     this.members = new Set(sampled(reader).flatMap((entry) => Object.keys(geoOf(entry)) as (keyof Geo)[]))

@@ -184,7 +184,9 @@ export const probeSubject = 'weir.status.probe'
 export const heldPacksSubject = 'weir.status.held'
 /** The same as about one destination's status for many: ids as JSON; each deliverer answers with its lanes by their ids. */
 export const statusesSubject = 'weir.status.destinations'
-/** All that the API asks deliverers. */
+/** The API asks every process which version it is, and how it is (`process-report.ts`). */
+export const processesSubject = 'weir.status.processes'
+/** All that the API asks deliverers, and other processes. */
 export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */
 export const usageSubject = 'weir.api.usage'

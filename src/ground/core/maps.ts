@@ -17,3 +17,10 @@ export function soleKey<K>(map: ReadonlyMap<K, unknown> | undefined): K | undefi
   const [first, second] = map?.keys() ?? []
   return second === undefined ? first : undefined
 }
+
+/** The items by a key, in the order in which the keys come first. */
+export function grouped<K, V>(items: Iterable<V>, keyOf: (item: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>()
+  for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item)
+  return groups
+}

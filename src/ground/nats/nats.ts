@@ -40,6 +40,7 @@ import { answerRequests, type OnMessage, type Reply, type Subscription, subscrib
 import { callTimeoutMs, isStreamMissing, type Patience, retried, undefinedIf, withRoom } from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import { Storing } from './storing.js'
+import { StreamCopies } from './stream-copies.js'
 import type { StoredStream } from './stream-replay.js'
 import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 
@@ -61,6 +62,8 @@ export class Nats {
   readonly acknowledgements: Acknowledgements
   readonly confirmed: ConfirmedPublisher
   readonly storing: Storing
+  /** For backups; only users with all rights may make them. */
+  readonly copies: StreamCopies
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
   readonly #near: NearServers
@@ -79,6 +82,7 @@ export class Nats {
     this.acknowledgements = new Acknowledgements(connection)
     this.confirmed = new ConfirmedPublisher(connection)
     this.storing = new Storing(connection, manager, options.replicas)
+    this.copies = new StreamCopies(connection, manager)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#near = new NearServers(connection, this.#jetstream, options, async (stream) => {

@@ -103,6 +103,11 @@ export class Storing {
     return this.#manager.getAccountInfo()
   }
 
+  /** The version of the server that this process is connected to. */
+  get version(): string {
+    return this.#connection.info?.version ?? ''
+  }
+
   /** The address of the server that this process is connected to. */
   get server(): string {
     return this.#connection.getServer()

@@ -50,6 +50,8 @@ interface DecisionPortOptions {
   readonly keyUses: Pick<KeyUses, 'note'>
   /** CIDRs of proxies whose statement about their client is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Called with the address of one that makes such a statement and is not among them. */
+  readonly untrusted?: (address: string) => void
   readonly occurrences: Pick<
     Occurrences,
     'loginFailed' | 'requestFailed' | 'decisionTimed' | 'connectionRefused'
@@ -63,6 +65,9 @@ const loginSourcesMax = 10_000
 
 /** Proxies pass on their clients' Authorization, so the key has a header of its own. */
 const keyHeader = 'weir-key'
+
+/** Proxies describe their client in these. */
+const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-original-method', 'x-forwarded-method']
 
 const decidePath = '/decide'
 const proxyPath = '/decide/auth_request'
@@ -203,6 +208,8 @@ class DecisionPort {
     const type = parameters.get('type') ?? undefined
     const edgeId = parameters.get('edge_id') ?? undefined
     const headers = headersIn(rawHeaders)
+    if (forwardingHeaders.some((name) => headers[name] !== undefined) && !this.#isTrusted(peer))
+      this.#options.untrusted?.(peer)
     const keyHeaders = headers[keyHeader] === undefined ? [keyHeader, 'authorization'] : [keyHeader]
     const asked = { method, headers, keyHeaders, appendedUri, peer, type, edgeId }
     const record = recordOfProxy(asked, accountId, this.#isTrusted, callerAddress)

@@ -1,5 +1,5 @@
 /** One running Weir per data directory: two would write to the same stores and lose acknowledged data. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFormatOf } from '../../ground/core/data-format.js'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
@@ -29,10 +29,21 @@ export function lockDataDir(dir: string): { close(): void } {
 
 function opened(dir: string, release: () => void): { close(): void } {
   try {
+    expectWhole(dir)
     openFormatOf(dir)
     return { close: release }
   } catch (error) {
     release()
     throw error
   }
+}
+
+/** A file that is there while a backup is restored into the directory. */
+export const unfinishedRestore = (dir: string): string => join(dir, 'restore.unfinished')
+
+function expectWhole(dir: string): void {
+  if (!existsSync(unfinishedRestore(dir))) return
+  throw new StartFault(
+    `A backup was not restored to its end into ${dir}: delete what is there, all but secret.key, and restore it again.`,
+  )
 }

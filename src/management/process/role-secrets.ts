@@ -66,3 +66,7 @@ export function mayHave(name: string, secrets: readonly string[]): boolean {
   const secret = secretInFile.get(name) ?? name
   return !secretNames.has(secret) || secrets.includes(secret)
 }
+
+/** Does a variable of this name hold a secret, of Weir or of what it uses? */
+export const isSecretName = (name: string): boolean =>
+  secretNames.has(name) || /(SECRET|PASSWORD|PASSWD|TOKEN|PRIVATE_KEY|API_KEY)$/.test(name)

@@ -65,7 +65,7 @@ interface AdminServer extends ListeningServer {
 }
 
 /** Runs a command. Throws an error whose message is for the operator. */
-type RunCommand = (command: AdminCommand) => Promise<string>
+export type RunCommand = (command: AdminCommand) => Promise<string>
 
 /** Listens on loopback only, and takes commands only with the token. */
 export async function openAdminServer(run: RunCommand): Promise<AdminServer> {

@@ -9,10 +9,13 @@ import type { Settings } from './settings.js'
 const keyBytes = 32
 const fileName = 'secret.key'
 
+/** Where it lies unless the settings have it. */
+export const secretKeyFile = (dir: string): string => join(dir, fileName)
+
 /** 32 bytes. Throws if the stored key is unreadable or damaged: a new key could not open existing secrets. */
 export function secretKey({ dir, secretKey: configured }: Settings['data']): Buffer {
   if (configured !== undefined) return Buffer.from(configured, 'base64')
-  const path = join(dir, fileName)
+  const path = secretKeyFile(dir)
   const key = Buffer.from(readIfPresent(path) ?? generate(dir, path), 'base64')
   if (key.length !== keyBytes) {
     throw new StartFault(

@@ -33,6 +33,24 @@ export function destinationConfig(
   }
 }
 
+/** The secrets of a destination as they were given, each on its own. Empty if it has none, or they did not arrive yet. */
+export function destinationSecrets(row: Row, secrets: SecretsView, sealer: Sealer): string[] {
+  const sealed = secrets.sealed(kind, row.id, row.version, 'sealed_secret')
+  if (typeof sealed !== 'string') return []
+  const text = sealer.unseal(sealed, secretBelongsTo(row))
+  try {
+    return [text, ...textsIn(JSON.parse(text))]
+  } catch {
+    return [text]
+  }
+}
+
+/** Texts at any depth. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
 /** The row of a destination; null if it was deleted, undefined if that is not certain. */
 export type FindDestination = (id: string) => Row | null | undefined
 

@@ -54,7 +54,7 @@ t.test('commands are listed by who uses them, and each on one line', async (t) =
     ['Look at what happens', Array],
     ['Change what is decided, and who may do what', Array],
     ['Move logs in and events out', Array],
-    ['Repair', ['dead', 'replay', 'store']],
+    ['Repair', ['doctor', 'dead', 'replay', 'store', 'backup', 'restore']],
     ['This command line', Array],
   ])
   t.equal(help.match(/WEIR_API_KEY/g)?.length, 1, 'the key is mentioned once')

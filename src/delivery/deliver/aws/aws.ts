@@ -233,3 +233,26 @@ export async function checkRole(
     msg: `The role ${role_arn} can be assumed without an external id; its trust policy must have the condition "sts:ExternalId": "${accountId}".`,
   })
 }
+
+/** Who this process is at AWS, by the credentials of its environment. Never rejects. */
+export async function callerIdentity(
+  region: string,
+  deps: StsDeps,
+): Promise<Result<{ readonly account: string; readonly arn: string }, Fault>> {
+  const { GetCallerIdentityCommand, STSClient } = await import('@aws-sdk/client-sts')
+  const { stsEndpointUrl, ambientCredentials } = deps.aws
+  const client = new STSClient(await clientOptions(region, stsEndpointUrl, deps, ambientCredentials))
+  try {
+    const { Account: account = '', Arn: arn = '' } = await withDeadline(
+      deps.requestTimeoutMs,
+      new AbortController().signal,
+      (abortSignal) =>
+        deps.clock.send(client, () => client.send(new GetCallerIdentityCommand({}), { abortSignal })),
+    )
+    return ok({ account, arn })
+  } catch (error) {
+    return fail(faultOf(asStsError(error), deps.clock.offsetMs))
+  } finally {
+    client.destroy()
+  }
+}

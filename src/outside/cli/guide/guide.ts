@@ -25,7 +25,7 @@ export const keyed = [
 ]
 
 /** Commands of an operator, for which the process that has the store carries them out. */
-export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'store']
+export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'doctor', 'store', 'backup']
 
 const example = (example: string, page: string, more: Partial<Guidance> = {}): Guidance => ({
   example,
@@ -135,6 +135,9 @@ export const guide: Readonly<Record<string, Guidance>> = {
   'destination resume': example('destination resume ed_…', 'events.md#pause-and-resume'),
   ddl: example('ddl --dialect duckdb', 'analysing.md#tables-for-events'),
 
+  doctor: example('doctor', 'doctor.md#what-is-wrong', {
+    found: 'something is bad; with --strict, a warning, too',
+  }),
   dead: example('dead list', 'api.md#dead-letters', deadAccess),
   'dead list': example('dead list --since 24h', 'api.md#dead-letters', deadAccess),
   'dead show': example('dead show dl_…', 'api.md#dead-letters', deadAccess),
@@ -145,6 +148,9 @@ export const guide: Readonly<Record<string, Guidance>> = {
   }),
   store: example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
   'store adopt': example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
+
+  backup: example('backup ./weir-2026-11-20.tar', 'backup.md#make-one'),
+  restore: example('restore ./weir-2026-11-20.tar', 'backup.md#restore-it'),
 
   login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
   completion: example(
