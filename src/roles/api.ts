@@ -18,7 +18,7 @@ import type { Nats } from '../ground/nats/nats.js'
 import { trialStarter } from '../judging/trial/trial-process.js'
 import { connectionLimits, requestsEndMs } from '../management/exchange/connection-limits.js'
 import type { Frame, Role } from '../management/process/child.js'
-import { openRoleServer, Readiness, roleOf } from '../management/process/readiness.js'
+import { openApiServers, Readiness, roleOf } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import {
   type AdminCommand,
@@ -40,11 +40,11 @@ export async function openApi(
   program: Program,
 ): Promise<Role> {
   const { settings, occurrences, eventKinds } = context
-  const { port, baseUrl } = settings.api
+  const { baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
   const otherwise = unavailable('The API is starting.')
-  const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
-  release.own(listening)
+  const options = { otherwise, http: connectionLimits }
+  const { listening, opsUrl } = await openApiServers(context, readiness, options, release)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('../management/api/server.js')
   const { destinationOperations } = await import('../management/operate/destination-operations.js')
@@ -100,8 +100,9 @@ export async function openApi(
   await makeFirstAccount(context, parts)
   await declareReady(context, readiness, { parts, books, behind })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
-  if (parent === undefined) await announceApi(listening.url, settings.data.dir)
-  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+  if (parent === undefined) await announceApi(listening.url, opsUrl, settings.data.dir)
+  const addresses = { api: listening.url, ops: opsUrl }
+  return { ...roleOf(readiness), failing: async () => ({}), addresses }
 }
 
 const logsOf = ({ log, deliveries, failures, traffic }: StoreParts) => ({

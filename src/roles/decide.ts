@@ -20,7 +20,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const { settings, occurrences } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'decide'))
+  const nats = release.own(await connect(context, 'decide', readiness.waitsFor))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   readiness.waitsForView(view)

@@ -27,7 +27,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const { settings, occurrences } = context
   beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'deliver'))
+  const nats = release.own(await connect(context, 'deliver', readiness.waitsFor))
   readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(nats, occurrences, ['event_destination']))

@@ -41,7 +41,7 @@ export async function openPipeline(
   const { settings, occurrences, eventKinds } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'pipeline'))
+  const nats = release.own(await connect(context, 'pipeline', readiness.waitsFor))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   readiness.waitsForView(view)

@@ -8,18 +8,36 @@ import { messageOf } from '../ground/core/errors.js'
 import { type Nats, openNats } from '../ground/nats/nats.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import type { Settings } from '../management/process/settings.js'
+import { natsFiles } from '../management/process/tls-files.js'
 import type { Written } from '../management/process/write-watch.js'
 import { isLocalNats } from './local-nats.js'
 
-/** With the servers and the inbox prefix of the settings. */
-export const connect = ({ settings, occurrences }: RoleContext, role: string): Promise<Nats> => {
+/** As the settings have it. `waitsFor` takes the reason for which there is no connection yet. */
+export const connect = (
+  { settings, occurrences }: RoleContext,
+  role: string,
+  waitsFor?: (what: () => string) => void,
+): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
   // The process that started the local server reports its version.
   const isVersionReported = isLocalNats(settings, role)
   const damagedDir = join(settings.data.dir, 'damaged')
-  const name = `weir ${role}`
-  return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
+  const unreachable = (reason: string): void => {
+    occurrences.natsUnreachable({ reason })
+    waitsFor?.(() => `NATS (${reason})`)
+  }
+  return openNats({
+    servers,
+    files: natsFiles(settings.nats),
+    replicas,
+    inboxPrefix,
+    name: `weir ${role}`,
+    isVersionReported,
+    damagedDir,
+    occurrences,
+    unreachable,
+  })
 }
 
 /** The streams that a role writes, for its readiness. */

@@ -14,6 +14,7 @@ import { BaseLinks, Presenter } from '../management/exchange/present.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import { secretKey } from '../management/process/secret-key.js'
 import type { Settings } from '../management/process/settings.js'
+import { checkTlsFiles } from '../management/process/tls-files.js'
 import { checkFeedLockout } from '../management/scheduled/feeds/feed-lockout.js'
 import { openFeedStates } from '../management/scheduled/feeds/feed-states.js'
 import { FeedStatuses } from '../management/scheduled/feeds/feed-status.js'
@@ -67,6 +68,7 @@ export interface StoreParts {
 }
 
 export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+  checkTlsFiles('CLICKHOUSE_', clickhouse)
   const { openClickhouse } = await import('../management/store/clickhouse/clickhouse.js')
   return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse') })
 }
@@ -81,7 +83,7 @@ export async function openStoreParts(
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
-  const nats = release.own(await connect(context, 'api'))
+  const nats = release.own(await connect(context, 'api', waitsFor))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const partitions = release.own(await openPartitions(nats, settings.nats.partitions))
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)

@@ -49,6 +49,9 @@ export const directory: ValueForm<string> = {
   parse: (text) => (path.parse(text) === undefined ? undefined : resolve(text)),
 }
 
+/** The absolute path of a file that is read by whoever needs what it holds. */
+export const file: ValueForm<string> = { ...directory, allowed: 'the path of a file' }
+
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const isHostName = (text: string): boolean =>
   text.length <= 253 && text.split('.').every((part) => label.test(part))
