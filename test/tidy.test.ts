@@ -277,6 +277,7 @@ const longFiles: Readonly<Record<string, string>> = {
   'src/judging/pipeline/catch-ups.ts': 'the states of a destination that is behind, as drawn at its top',
   'src/management/insight/decision-filter.ts': 'each condition of a filter beside the SQL that it becomes',
   'src/management/insight/trials.ts': 'the states of a trial, each next to what leads out of it',
+  'src/management/access/sessions.ts': 'a session from its beginning to its end, in memory and in the bucket',
   'src/management/scheduled/feeds/feed-turn.ts': 'one fetch, from the lock to the stored state',
   'src/words/client/client.ts': 'the list of all operations',
   'src/words/event/define.ts': 'the kinds of fields, beside what each may be declared with',

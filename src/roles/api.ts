@@ -182,18 +182,21 @@ async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack):
 async function openCommands(
   { settings, occurrences }: RoleContext,
   parts: StoreParts,
-  { apiUrl, signInCodes }: Pick<WayIn, 'signInCodes'> & { readonly apiUrl: string },
+  { apiUrl, signInCodes, sessions }: WayIn & { readonly apiUrl: string },
   release: ReleaseStack,
 ): Promise<void> {
   const { answerDecision } = await import('../management/write/abuse-reports.js')
   const { runAdminCommand } = await import('./admin.js')
   const { describeSignInLink } = await import('./way-in.js')
+  const { SecretKeyCommands } = await import('./secret-key-commands.js')
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
-  const run = async (command: AdminCommand) =>
-    command.command === 'console'
-      ? describeSignInLink(parts, signInCodes, apiUrl, command)
-      : runAdminCommand(parts, command)
+  const secretKeys = new SecretKeyCommands({ ...parts, sessions, data: settings.data })
+  const run = async (command: AdminCommand) => {
+    if (command.command === 'console') return describeSignInLink(parts, signInCodes, apiUrl, command)
+    if (command.command.startsWith('secret-key ')) return secretKeys.answer(command)
+    return runAdminCommand(parts, command)
+  }
   const admin = release.own(await openAdminServer(run))
   const { dir } = settings.data
   release.add(() => removeRuntime(dir))

@@ -6,13 +6,13 @@ import { openPartitions, type Partitions } from '../delivery/wire/partitions-in-
 import { reservedBytes, restoreStreams } from '../delivery/wire/streams.js'
 import { now } from '../ground/core/clock.js'
 import type { ReleaseStack } from '../ground/core/release.js'
-import { Sealer } from '../ground/core/seal.js'
+import type { Sealer } from '../ground/core/seal.js'
 import type { Nats } from '../ground/nats/nats.js'
 import { AccountPolicies } from '../management/access/account-policies.js'
 import { type KeyUses, openKeyUses } from '../management/access/key-uses.js'
 import { BaseLinks, Presenter } from '../management/exchange/present.js'
 import type { RoleContext } from '../management/process/role-context.js'
-import { secretKey } from '../management/process/secret-key.js'
+import { openSealer } from '../management/process/secret-key.js'
 import type { Settings } from '../management/process/settings.js'
 import { checkTlsFiles } from '../management/process/tls-files.js'
 import { checkFeedLockout } from '../management/scheduled/feeds/feed-lockout.js'
@@ -81,7 +81,7 @@ export async function openStoreParts(
 ): Promise<StoreParts> {
   const { openStore } = await import('../management/store/store.js')
   const { settings, occurrences, eventKinds } = context
-  const sealer = new Sealer(secretKey(settings.data))
+  const sealer = openSealer(settings.data)
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api', waitsFor))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
@@ -108,7 +108,7 @@ export async function openStoreParts(
     nats,
     resources,
     occurrences,
-    keyFingerprint: sealer.fingerprint,
+    sealer,
     bucketBytesMax,
     tcpDomain: settings.api.tcpDomain,
     waitsFor,

@@ -202,7 +202,9 @@ export async function openApiServers(
   return { listening, opsUrl: url }
 }
 
-interface ServerOptions extends RoleServerOptions, Pick<OpsServerOptions, 'host' | 'port' | 'isHealthElsewhere'> {
+interface ServerOptions
+  extends RoleServerOptions,
+    Pick<OpsServerOptions, 'host' | 'port' | 'isHealthElsewhere'> {
   /** The name of the setting of its port. */
   readonly setting: string
 }

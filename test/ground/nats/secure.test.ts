@@ -70,7 +70,9 @@ t.test('TLS before the greeting of the server', async (t) => {
   const authority = makeAuthority(tempDir(t))
   // Without TLS for so long, it greets: so the harness sees that it is there.
   const made = authority.issue('server')
-  const server = await serve(t, tlsSettings(made, undefined, 'handshake_first: "100ms"')).catch(() => undefined)
+  const server = await serve(t, tlsSettings(made, undefined, 'handshake_first: "100ms"')).catch(
+    () => undefined,
+  )
   if (server === undefined) {
     t.comment('skipped: this nats-server knows no handshake_first')
     return

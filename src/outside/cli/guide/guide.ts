@@ -25,7 +25,7 @@ export const keyed = [
 ]
 
 /** Commands of an operator, for which the process that has the store carries them out. */
-export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'store']
+export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'store', 'secret-key']
 
 const example = (example: string, page: string, more: Partial<Guidance> = {}): Guidance => ({
   example,
@@ -132,6 +132,11 @@ export const guide: Readonly<Record<string, Guidance>> = {
   }),
   store: example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
   'store adopt': example('store adopt', 'operating.md#when-clickhouse-and-nats-contradict-each-other'),
+
+  'secret-key': example('secret-key status', 'operating.md#the-secret-key'),
+  'secret-key rotate': example('secret-key rotate', 'operating.md#the-secret-key'),
+  'secret-key status': example('secret-key status', 'operating.md#the-secret-key'),
+  'secret-key drop': example('secret-key drop', 'operating.md#the-secret-key'),
 
   login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
   completion: example(

@@ -60,7 +60,10 @@ t.test('certificates', async (t) => {
   }
   const works = [{ one: 1 }]
   t.same(await answerOf(url, { ca }), works)
-  t.match(await answerOf(url, {}), /ClickHouse can't be used: no authority that is trusted here \(CLICKHOUSE_CA\)/)
+  t.match(
+    await answerOf(url, {}),
+    /ClickHouse can't be used: no authority that is trusted here \(CLICKHOUSE_CA\)/,
+  )
   const stranger = makeAuthority(dir, 'stranger')
   t.match(await answerOf(url, { ca: stranger.certFile }), /no authority that is trusted here/)
   const named = await behindTls(t, front.url, authority.issue('named', { hosts: ['clickhouse.example'] }))
