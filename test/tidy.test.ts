@@ -261,6 +261,7 @@ const smallFiles: Readonly<Record<string, string>> = {
     'the names that agents claim; its importer is as long as a file may be',
   'src/management/operate/targets/target-test.ts':
     'a test of a target, next to what else is done with targets',
+  'src/management/store/clickhouse/tls-agent.ts': 'TLS; its importer is as long as a file may be',
   'src/management/store/carrier.ts': 'its importer, the store, is as long as a file may be',
   'src/outside/console/pages/ip-lists/new/use-step.tsx': 'a step of a flow, next to the other steps',
   'src/roles/begun-api-counters.ts': 'counters of the API alone; other roles must not load what it imports',

@@ -66,7 +66,7 @@ t.test('commands of weir, and their options', (t) => {
   for (const page of pages) {
     for (const block of blocks(page, 'sh')) {
       for (const [, words = '', rest = ''] of block.matchAll(
-        /(?:^|\s)weir ((?:[a-z]+(?![\w:]) ?){1,2})([^\n]*)/g,
+        /(?:^|\s)weir ((?:[a-z]+(?:-[a-z]+)*(?![\w:-]) ?){1,2})([^\n]*)/g,
       )) {
         const options = used.get(words.trim()) ?? new Set()
         for (const [option] of rest.split('#')[0]!.matchAll(/--[a-z]+/g)) options.add(option)
