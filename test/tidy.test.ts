@@ -280,6 +280,7 @@ const longFiles: Readonly<Record<string, string>> = {
   'src/management/insight/trials.ts': 'the states of a trial, each next to what leads out of it',
   'src/management/access/sessions.ts': 'a session from its beginning to its end, in memory and in the bucket',
   'src/management/scheduled/feeds/feed-turn.ts': 'one fetch, from the lock to the stored state',
+  'src/management/store/store.ts': 'a write, and all that is opened to carry it out',
   'src/words/client/client.ts': 'the list of all operations',
   'src/words/event/define.ts': 'the kinds of fields, beside what each may be declared with',
   'src/words/resource/fields/ip-list-source.ts':

@@ -109,16 +109,6 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
       name: worker,
       nodeOptions,
     }))
-  // A restarted process keeps its port, which clients know.
-  const samePorts =
-    (settingOf: Readonly<Record<string, string>>): RoleSpec['env'] =>
-    (last = {}) =>
-      Object.fromEntries(
-        Object.entries(last).flatMap(([name, url]) => {
-          const setting = settingOf[name]
-          return setting === undefined ? [] : [[setting, new URL(url).port]]
-        }),
-      )
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const decide = role('decide', samePorts({ decide: 'WEIR_DECIDE_PORT' }))
   const { pipelines, deliverers } = settings.workers
@@ -153,6 +143,17 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   await stop
   say('Stopping …')
 }
+
+/** A restarted process keeps its ports, which clients know. `settingOf`: the setting of each, by the name of its address. */
+const samePorts =
+  (settingOf: Readonly<Record<string, string>>): RoleSpec['env'] =>
+  (last = {}) =>
+    Object.fromEntries(
+      Object.entries(last).flatMap(([name, url]) => {
+        const setting = settingOf[name]
+        return setting === undefined ? [] : [[setting, new URL(url).port]]
+      }),
+    )
 
 /** The names are those of the settings of the port and its host. */
 async function tryPort(host: string, port: number, portName: string, hostName: string): Promise<void> {

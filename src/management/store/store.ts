@@ -141,6 +141,8 @@ export class Store {
   get refusal(): string | undefined {
     return this.#upkeep.refusal
   }
+
+  /** Resolves when the accounts that were not served at once are repaired. */
   get repaired(): Promise<void> {
     return this.#upkeep.repaired
   }
