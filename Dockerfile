@@ -56,6 +56,6 @@ VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.WEIR_PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "Promise.any(['WEIR_API_OPS_PORT', 'WEIR_OPS_PORT', 'WEIR_PORT'].map((name) => fetch(`http://127.0.0.1:${process.env[name]}/healthz`).then((answer) => answer.ok || Promise.reject()))).then(() => process.exit(0), () => process.exit(1))"]
 ENTRYPOINT ["weir"]
 CMD ["serve"]

@@ -36,6 +36,7 @@ import { addPolicyTestCommand } from './outside/cli/policy-tests/policy-test-com
 import { addPublishCommand } from './outside/cli/publish/publish-command.js'
 import { addRecordCommands } from './outside/cli/record-commands.js'
 import { addReplayCommand } from './outside/cli/replay-command.js'
+import { addSecretKeyCommand } from './outside/cli/secret-key-command.js'
 import { addStoreCommand, addStoreReaders } from './outside/cli/store-commands.js'
 import { addTryCommand } from './outside/cli/try-command.js'
 import { addWatchCommands } from './outside/cli/watch-commands.js'
@@ -238,6 +239,7 @@ addBackupCommands(program, {
     return restoreFrom(settings(), path, progressed)
   },
 })
+addSecretKeyCommand(program, settings)
 
 program.commandsGroup('This command line:')
 addLoginCommands(program, settings)

@@ -10,8 +10,8 @@ export function announceDecisions(url: string): void {
 }
 
 /** Prints the addresses of the API, which keeps its data in `dir`. */
-export async function announceApi(url: string, dir: string): Promise<void> {
-  process.stdout.write(`API: ${url}\ndocs: ${url}/docs\nmetrics: ${url}/metrics\n`)
+export async function announceApi(url: string, opsUrl: string, dir: string): Promise<void> {
+  process.stdout.write(`API: ${url}\ndocs: ${url}/docs\nmetrics: ${opsUrl}/metrics\n`)
   process.stdout.write(await signInLink(dir).catch((error) => `console: ${url}/ (${messageOf(error)})\n`))
 }
 

@@ -18,7 +18,7 @@ import type { Nats } from '../ground/nats/nats.js'
 import { trialStarter } from '../judging/trial/trial-process.js'
 import { connectionLimits, requestsEndMs } from '../management/exchange/connection-limits.js'
 import type { Frame, Role } from '../management/process/child.js'
-import { openRoleServer, Readiness, roleOf } from '../management/process/readiness.js'
+import { openApiServers, Readiness, roleOf } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import {
   type AdminCommand,
@@ -42,11 +42,11 @@ export async function openApi(
   program: Program,
 ): Promise<Role> {
   const { settings, occurrences, eventKinds } = context
-  const { port, baseUrl } = settings.api
+  const { baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
   const otherwise = () => unavailable(`The API is starting: it waits for ${readiness.waited}.`)
-  const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
-  release.own(listening)
+  const options = { otherwise, http: connectionLimits }
+  const { listening, opsUrl } = await openApiServers(context, readiness, options, release)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('../management/api/server.js')
   const { destinationOperations } = await import('../management/operate/destination-operations.js')
@@ -103,12 +103,22 @@ export async function openApi(
   await makeFirstAccount(context, parts)
   await declareReady(context, readiness, { parts, books, behind })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
-  if (parent === undefined) await announceApi(listening.url, settings.data.dir)
-  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
+  if (parent === undefined) await announceApi(listening.url, opsUrl, settings.data.dir)
+  const addresses = { api: listening.url, ops: opsUrl }
+  return { ...roleOf(readiness), failing: async () => ({}), addresses }
 }
 
 /** The parts of the store that routes read from. */
-const servedParts = ({ log, deliveries, failures, traffic, nats, partitions, keyUses, versions }: StoreParts) => ({
+const servedParts = ({
+  log,
+  deliveries,
+  failures,
+  traffic,
+  nats,
+  partitions,
+  keyUses,
+  versions,
+}: StoreParts) => ({
   log,
   deliveries,
   failures,
@@ -194,18 +204,21 @@ interface CommandParts extends Pick<WayIn, 'signInCodes'> {
 async function openCommands(
   { settings, occurrences }: RoleContext,
   parts: StoreParts,
-  { apiUrl, signInCodes, doctor }: CommandParts,
+  { apiUrl, signInCodes, sessions, doctor }: CommandParts,
   release: ReleaseStack,
 ): Promise<void> {
   const { answerDecision } = await import('../management/write/abuse-reports.js')
   const { runAdminCommand } = await import('./admin.js')
   const { describeSignInLink } = await import('./way-in.js')
+  const { SecretKeyCommands } = await import('./secret-key-commands.js')
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
+  const secretKeys = new SecretKeyCommands({ ...parts, sessions, data: settings.data })
   const run = async (command: AdminCommand) => {
     if (command.command === 'console') return describeSignInLink(parts, signInCodes, apiUrl, command)
     if (command.command === 'doctor') return JSON.stringify(await doctor.report())
     if (command.command === 'doctor bundle') return JSON.stringify(await doctor.bundle())
+    if (command.command.startsWith('secret-key ')) return secretKeys.answer(command)
     return runAdminCommand(parts, command)
   }
   const admin = release.own(await openAdminServer(run))

@@ -8,12 +8,11 @@ import { readUserUrl } from '../delivery/nats-server/nats-access.js'
 import { openPartitions } from '../delivery/wire/partitions-in-use.js'
 import { StartFault } from '../ground/core/errors.js'
 import { ReleaseStack } from '../ground/core/release.js'
-import { Sealer } from '../ground/core/seal.js'
 import { type Nats, openNats } from '../ground/nats/nats.js'
 import { lockDataDir, unfinishedRestore } from '../management/process/lock.js'
 import { createRoleContext } from '../management/process/role-context.js'
 import type { AdminCommand, RunCommand } from '../management/process/running-service.js'
-import { secretKey, secretKeyFile } from '../management/process/secret-key.js'
+import { openSealer, secretKeyFile } from '../management/process/secret-key.js'
 import type { Settings } from '../management/process/settings.js'
 import { type BackupOptions, makeBackup } from '../management/store/backup/backup.js'
 import type { RowPage, Versions } from '../management/store/backup/copied-rows.js'
@@ -73,8 +72,9 @@ export async function restoreFrom(
   expectEmptyDirectory(dir)
   const opened = openBackup(path, progressed)
   release.add(() => opened.reader.close())
-  const keyFingerprint = new Sealer(secretKey(settings.data)).fingerprint
-  expectKeyOf(opened.manifest, keyFingerprint)
+  const sealer = openSealer(settings.data)
+  const keyFingerprint = sealer.fingerprint
+  expectKeyOf(opened.manifest, sealer)
   release.own(lockDataDir(dir))
   const unfinished = unfinishedRestore(dir)
   writeFileSync(unfinished, `${path}\n`, { mode: 0o600, flush: true })

@@ -24,7 +24,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const { settings, occurrences } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'decide'))
+  const nats = release.own(await connect(context, 'decide', readiness.waitsFor))
   let addresses: Addresses = {}
   let untrustedProxy: UntrustedProxy | undefined
   reportProcess(nats, 'decide', readiness, release, () => ({ addresses, untrustedProxy }))

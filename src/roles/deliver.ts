@@ -11,12 +11,12 @@ import { bucketNames } from '../delivery/wire/names.js'
 import { openPartitions } from '../delivery/wire/partitions-in-use.js'
 import { neededStreams, whenStream } from '../delivery/wire/streams.js'
 import { Watched } from '../delivery/wire/watched.js'
-import { expectSameKey, Sealer } from '../ground/core/seal.js'
+import { expectSameKey } from '../ground/core/seal.js'
 import { waitForBucket } from '../ground/nats/bucket-stream.js'
 import type { Frame, Role } from '../management/process/child.js'
 import { firstApiStart, openReadiness, roleOf } from '../management/process/readiness.js'
 import { openAges, type RoleContext } from '../management/process/role-context.js'
-import { secretKey } from '../management/process/secret-key.js'
+import { openSealer } from '../management/process/secret-key.js'
 import { DestinationConfigs } from '../words/view/destinations.js'
 import { SecretsView } from '../words/view/secrets-view.js'
 import { openView } from '../words/view/view.js'
@@ -28,15 +28,15 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const { settings, occurrences } = context
   beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'deliver'))
+  const nats = release.own(await connect(context, 'deliver', readiness.waitsFor))
   reportProcess(nats, 'deliver', readiness, release)
   await joinOthers(context, nats, 'deliver', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)
-  const sealer = new Sealer(secretKey(settings.data))
+  const sealer = openSealer(settings.data)
   const view = release.own(await openView(nats, occurrences, ['event_destination']))
   readiness.waitsForView(view)
   await view.usable
-  expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
+  expectSameKey(view.state.meta?.key_fingerprint, sealer)
   const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))
   await secrets.open()
   const partitions = release.own(await openPartitions(nats, settings.nats.partitions))

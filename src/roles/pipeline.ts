@@ -42,7 +42,7 @@ export async function openPipeline(
   const { settings, occurrences, eventKinds } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
-  const nats = release.own(await connect(context, 'pipeline'))
+  const nats = release.own(await connect(context, 'pipeline', readiness.waitsFor))
   reportProcess(nats, 'pipeline', readiness, release)
   await joinOthers(context, nats, 'pipeline', { parent, release, waitsFor: readiness.waitsFor })
   readiness.waitsFor(firstApiStart)

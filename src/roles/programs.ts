@@ -61,8 +61,16 @@ const forkChild = (
 export const forkQuarantine = (program: Program): ChildProcess => forkChild(program, 'quarantine')
 
 /** Forks the process of a trial. It connects as the user that may only read, if there is one. */
-export const forkTrial = (program: Program, { trial: { natsServers } }: Settings): ChildProcess => {
+export const forkTrial = (
+  program: Program,
+  { trial: { natsServers, creds, nkey } }: Settings,
+): ChildProcess => {
   if (natsServers === undefined) return forkChild(program, 'trial')
-  const env = { NATS_URL: natsServers.join(','), WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('trial') }
+  const env = {
+    NATS_URL: natsServers.join(','),
+    WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('trial'),
+    ...(creds !== undefined && { WEIR_NATS_CREDS: creds }),
+    ...(nkey !== undefined && { WEIR_NATS_NKEY: nkey }),
+  }
   return forkChild(program, 'trial', env)
 }

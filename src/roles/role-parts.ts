@@ -12,18 +12,36 @@ import type { Readiness } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import { RoleVersions } from '../management/process/role-versions.js'
 import type { Settings } from '../management/process/settings.js'
+import { natsFiles } from '../management/process/tls-files.js'
 import type { Written } from '../management/process/write-watch.js'
 import { isLocalNats } from './local-nats.js'
 
-/** With the servers and the inbox prefix of the settings. */
-export const connect = ({ settings, occurrences }: RoleContext, role: string): Promise<Nats> => {
+/** As the settings have it. `waitsFor` takes the reason for which there is no connection yet. */
+export const connect = (
+  { settings, occurrences }: RoleContext,
+  role: string,
+  waitsFor?: (what: () => string) => void,
+): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
   // The process that started the local server reports its version.
   const isVersionReported = isLocalNats(settings, role)
   const damagedDir = join(settings.data.dir, 'damaged')
-  const name = `weir ${role}`
-  return openNats({ servers, replicas, inboxPrefix, name, isVersionReported, damagedDir, occurrences })
+  const unreachable = (reason: string): void => {
+    occurrences.natsUnreachable({ reason })
+    waitsFor?.(() => `NATS (${reason})`)
+  }
+  return openNats({
+    servers,
+    files: natsFiles(settings.nats),
+    replicas,
+    inboxPrefix,
+    name: `weir ${role}`,
+    isVersionReported,
+    damagedDir,
+    occurrences,
+    unreachable,
+  })
 }
 
 /**

@@ -110,17 +110,14 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
       name: worker,
       nodeOptions,
     }))
-  // A restarted process keeps its port, which clients know.
-  const samePort =
-    (setting: string): RoleSpec['env'] =>
-    (last) =>
-      Object.fromEntries(Object.values(last ?? {}).map((url) => [setting, new URL(url).port]))
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
-  const decide = role('decide', samePort('WEIR_DECIDE_PORT'))
+  const decide = role('decide', samePorts({ decide: 'WEIR_DECIDE_PORT' }))
   const { pipelines, deliverers } = settings.workers
   const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
+  const ofOps = settings.ops.apiPort === undefined ? {} : { ops: 'WEIR_API_OPS_PORT' }
+  const apiPorts = samePorts({ api: 'WEIR_PORT', ...ofOps })
   const api = {
-    ...role('api', (last) => ({ ...apiMalloc, ...ofTrials, ...samePort('WEIR_PORT')(last) })),
+    ...role('api', (last) => ({ ...apiMalloc, ...ofTrials, ...apiPorts(last) })),
     nodeOptions: apiNodeOptions,
   }
   const supervisor = release.own(
@@ -139,7 +136,8 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   )
   const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
   if (isReady) {
-    await announceApi(supervisor.addressesOf('api')['api']!, dir)
+    const { api: url, ops } = supervisor.addressesOf('api')
+    await announceApi(url!, ops!, dir)
     const { decide: decisions } = supervisor.addressesOf('decide')
     if (decisions !== undefined) announceDecisions(decisions)
   }
@@ -147,20 +145,38 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   say('Stopping …')
 }
 
+/** A restarted process keeps its ports, which clients know. `settingOf`: the setting of each, by the name of its address. */
+const samePorts =
+  (settingOf: Readonly<Record<string, string>>): RoleSpec['env'] =>
+  (last = {}) =>
+    Object.fromEntries(
+      Object.entries(last).flatMap(([name, url]) => {
+        const setting = settingOf[name]
+        return setting === undefined ? [] : [[setting, new URL(url).port]]
+      }),
+    )
+
+/** The names are those of the settings of the port and its host. */
+async function tryPort(host: string, port: number, portName: string, hostName: string): Promise<void> {
+  const drop: RequestListener = (_request, response) => response.destroy()
+  const listening = await listenHttp(host, port, drop).catch((error: unknown) => {
+    throw listenFault(error, host, port, portName, hostName)
+  })
+  await listening.close()
+}
+
 /**
  * Checks of `weir serve` before it creates, starts or prints anything. They find faulty settings that its processes
  * would report only after a nats-server runs and the first account exists. The port is opened and closed again; the API
  * opens it before anything else. Throws a `StartFault`.
  */
-async function preflight({ api, clickhouse, data, geo, nats }: Settings): Promise<void> {
+async function preflight({ api, clickhouse, data, geo, nats, ops }: Settings): Promise<void> {
   await openGeo(geo.databases)
   const missing = clickhouse.url === undefined ? embeddedFault() : undefined
   if (missing !== undefined) throw new StartFault(missing)
-  const drop: RequestListener = (_request, response) => response.destroy()
-  const listening = await listenHttp(api.host, api.port, drop).catch((error: unknown) => {
-    throw listenFault(error, api.host, api.port)
-  })
-  await listening.close()
+  await tryPort(api.host, api.port, 'WEIR_PORT', 'WEIR_HOST')
+  const opsHost = ops.host === api.host ? 'WEIR_HOST' : 'WEIR_OPS_HOST'
+  if (ops.apiPort !== undefined) await tryPort(ops.host, ops.apiPort, 'WEIR_API_OPS_PORT', opsHost)
   if (nats.servers !== undefined) return
   if (localNatsServer() === undefined) throw new StartFault(natsServerMissing)
   // In a used directory, a leftover server may hold the port; it is ended later.

@@ -6,7 +6,7 @@ import { openPartitions, type Partitions } from '../delivery/wire/partitions-in-
 import { reservedBytes, restoreStreams } from '../delivery/wire/streams.js'
 import { now } from '../ground/core/clock.js'
 import type { ReleaseStack } from '../ground/core/release.js'
-import { Sealer } from '../ground/core/seal.js'
+import type { Sealer } from '../ground/core/seal.js'
 import type { Nats } from '../ground/nats/nats.js'
 import { AccountPolicies } from '../management/access/account-policies.js'
 import { type KeyUses, openKeyUses } from '../management/access/key-uses.js'
@@ -15,8 +15,9 @@ import type { Frame } from '../management/process/child.js'
 import type { Readiness } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import type { RoleVersions } from '../management/process/role-versions.js'
-import { secretKey } from '../management/process/secret-key.js'
+import { openSealer } from '../management/process/secret-key.js'
 import type { Settings } from '../management/process/settings.js'
+import { checkTlsFiles } from '../management/process/tls-files.js'
 import { checkFeedLockout } from '../management/scheduled/feeds/feed-lockout.js'
 import { openFeedStates } from '../management/scheduled/feeds/feed-states.js'
 import { FeedStatuses } from '../management/scheduled/feeds/feed-status.js'
@@ -72,6 +73,7 @@ export interface StoreParts {
 }
 
 export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+  checkTlsFiles('CLICKHOUSE_', clickhouse)
   const { openClickhouse } = await import('../management/store/clickhouse/clickhouse.js')
   return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse') })
 }
@@ -84,9 +86,9 @@ export async function openStoreParts(
 ): Promise<StoreParts> {
   const { openStore } = await import('../management/store/store.js')
   const { settings, occurrences, eventKinds } = context
-  const sealer = new Sealer(secretKey(settings.data))
+  const sealer = openSealer(settings.data)
   const clickhouse = release.own(await openDatabase(settings))
-  const nats = release.own(await connect(context, 'api'))
+  const nats = release.own(await connect(context, 'api', start?.waitsFor))
   // Before anything is written or made: what others could not read stays as it is.
   const versions = start && (await joinOthers(context, nats, 'api', { ...start, release }))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
@@ -113,7 +115,7 @@ export async function openStoreParts(
     nats,
     resources,
     occurrences,
-    keyFingerprint: sealer.fingerprint,
+    sealer,
     bucketBytesMax,
     tcpDomain: settings.api.tcpDomain,
     waitsFor: start?.waitsFor,

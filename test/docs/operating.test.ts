@@ -24,6 +24,8 @@ const recordId = '01KAFZR7DA0T4CH30SW7DJ5M3B'
 const notRun = {
   'weir: The data directory': 'what a start says on data of a later version',
   'The role is starting': 'what a role says that waits for another version',
+  'weir: WEIR_NATS_CA names': 'what a start says about a file that is missing',
+  'The role is starting:': 'what a role says of a server that it does not trust',
   'NATS_URL=nats://…': 'several machines',
   'node dist/programs/emulator.js': 'the emulator and Weir run already',
   'nats --server': 'the command line of NATS, which Weir does not need',

@@ -66,10 +66,15 @@ export class OwnNats {
     await this.#until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
   }
 
-  /** Other further lines of the configuration: from now on, and after each start. */
-  async reload(settings: string): Promise<void> {
+  /** Other further lines of the configuration, from the next start on. */
+  rewrite(settings: string): void {
     this.#settings = settings
     writeSettings(this.#dir, settings)
+  }
+
+  /** The same, from now on. */
+  async reload(settings: string): Promise<void> {
+    this.rewrite(settings)
     const reloads = () => readFileSync(this.#log, 'utf8').split(reloaded).length
     const before = reloads()
     this.#child?.kill('SIGHUP')

@@ -2,6 +2,7 @@
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
+import { fileAuthenticator, type LoginFiles, tlsOptions } from './login-files.js'
 import { type VersionOccurrences, VersionReports } from './server-versions.js'
 
 type NatsOccurrences = Pick<
@@ -21,6 +22,8 @@ export interface NatsOptions {
   /** Shown in the server's connection list. */
   readonly name: string
   readonly replicas: number
+  /** Files in place of a user and a password in the addresses, and those of TLS. */
+  readonly files?: LoginFiles | undefined
   /** Prefix of reply inboxes, if the server's permissions confine a user to its own prefix. */
   readonly inboxPrefix?: string
   /** Fail if no server answers now, instead of waiting for one. */
@@ -31,20 +34,33 @@ export interface NatsOptions {
   readonly damagedDir?: string
   /** Without it nothing is reported; for tools outside of Weir. */
   readonly occurrences?: NatsOccurrences
+  /** Takes a text, to go on with after a colon, for each attempt to connect that failed. */
+  readonly unreachable?: (reason: string) => void
 }
+
+/** The library's default is 20 s. */
+const connectTimeoutMs = 10_000
 
 /** Options for servers as in the settings, and for reconnecting as long as the process runs. */
 export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
   const urls = options.servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`))
-  const [first] = urls
-  const { username = '', password = '', protocol } = first ?? {}
+  const { username = '', password = '' } = urls[0] ?? {}
+  const { files = {}, occurrences } = options
+  const tls = tlsOptions(files, urls)
+  // A user in the address takes precedence over files.
+  const authenticator =
+    username === '' ? fileAuthenticator(files, (reason) => occurrences?.natsError({ reason })) : undefined
   return {
     servers: urls.map((url) => url.host),
     name: options.name,
     ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-    ...(protocol === 'tls:' ? { tls: {} } : {}),
+    ...(authenticator === undefined ? {} : { authenticator }),
+    ...(tls === undefined ? {} : { tls }),
     ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     maxReconnectAttempts: -1,
+    timeout: connectTimeoutMs,
+    // A login that is refused now may be that of a moment ago, before a password or a file was replaced.
+    ignoreAuthErrorAbort: true,
     reconnectTimeWait: 250,
     reconnectJitter: 100,
     pingInterval: 10_000,

@@ -10,12 +10,12 @@ import {
   jetstreamManager,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
 import { Bucket, BucketMaker, type BucketOptions, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
 import { ConfirmedPublisher } from './confirmed-publisher.js'
-import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
+import { type NatsOptions, NatsStatus } from './connection.js'
 import {
   type ConsumerOptions,
   type ConsumerPosition,
@@ -36,6 +36,7 @@ import {
   storedMessage,
 } from './messages.js'
 import { NearServers } from './near-servers.js'
+import { firstConnection, LostReason } from './reach.js'
 import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './responder.js'
 import { callTimeoutMs, isStreamMissing, type Patience, retried, undefinedIf, withRoom } from './retry.js'
 import { removeMessages } from './server-2-9.js'
@@ -47,9 +48,9 @@ import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, stre
 /** Closing waits this long for buffered messages to be sent. */
 const drainTimeoutMs = 2_000
 
-/** Connects; waits as long as it takes, unless a server must be up. */
+/** Connects; waits as long as it takes, unless a server must be up. Rejects if the login is refused. */
 export async function openNats(options: NatsOptions): Promise<Nats> {
-  const connection = await connect(connectionOptions(options))
+  const connection = await firstConnection(options)
   const manager = await retried(() =>
     jetstreamManager(connection, { timeout: callTimeoutMs, checkAPI: false }),
   )
@@ -74,6 +75,7 @@ export class Nats {
   readonly #replicas: number
   readonly #occurrences: NatsOptions['occurrences']
   readonly #status: NatsStatus
+  readonly #lost: LostReason
   /** Takes entries that can't be read. */
   readonly damaged: DamagedEntries
 
@@ -94,6 +96,9 @@ export class Nats {
     this.#buckets = new BucketMaker(this.#jetstream, manager, options.replicas)
     this.#occurrences = options.occurrences
     this.#status = new NatsStatus(connection, options)
+    this.#lost = new LostReason(options)
+    this.#status.onDisconnect(() => this.#lost.lost())
+    this.#status.onReconnect(() => this.#lost.back())
     this.damaged = new DamagedEntries({ occurrences: options.occurrences, dir: options.damagedDir })
   }
 
@@ -111,6 +116,11 @@ export class Nats {
 
   get isConnected(): boolean {
     return this.#status.isConnected
+  }
+
+  /** Why a lost connection does not come back, as the end of a sentence; undefined if that is not known. */
+  get lostBecause(): string | undefined {
+    return this.#lost.reason
   }
 
   /** One round trip to the server. */
@@ -316,6 +326,7 @@ export class Nats {
 
   /** Sends buffered messages, lets callbacks finish, closes. */
   async close(): Promise<void> {
+    this.#lost.back()
     if (this.#connection.isClosed()) return
     await this.#near.close()
     try {

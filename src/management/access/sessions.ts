@@ -60,7 +60,7 @@ export interface Session {
 interface SessionsOptions {
   /** Creates it if NATS has lost it. */
   readonly bucket: () => Promise<Bucket>
-  readonly sealer: Pick<Sealer, 'seal' | 'unseal'>
+  readonly sealer: Pick<Sealer, 'seal' | 'unseal' | 'isCurrent'>
   readonly occurrences: Pick<Occurrences, 'sessionForeign' | 'sessionsUnswept'>
   /** Is it certain that there is no such key? */
   readonly isDeleted: (keyId: string) => boolean
@@ -190,6 +190,24 @@ export class Sessions {
   /** Has it ended, as far as this process knows? */
   isOver(session: Session): boolean {
     return session.expiresMs <= now() || !this.#known.has(session.hash)
+  }
+
+  /** Seals again what an earlier key sealed, or only counts it. Resolves with how many there were. */
+  async reseal(isDry: boolean): Promise<number> {
+    const { sealer } = this.#options
+    const bucket = await this.#bucket()
+    let count = 0
+    for (const hash of [...this.#known.keys()]) {
+      const entry = await bucket.get(hash)
+      if (entry?.value === undefined) continue
+      const sealed = Buffer.from(entry.value).toString('latin1')
+      if (sealer.isCurrent(sealed, ownerOf(hash))) continue
+      count += 1
+      const text = sealer.unseal(sealed, ownerOf(hash))
+      // If another process wrote meanwhile, the next look finds what is there.
+      if (!isDry) await bucket.replace(hash, sealer.seal(text, ownerOf(hash)), entry.revision)
+    }
+    return count
   }
 
   async end(session: Session): Promise<void> {

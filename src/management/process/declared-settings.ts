@@ -60,7 +60,11 @@ export const declared = {
     key: optional('WEIR_API_KEY', form.accessToken),
     profile: optional('WEIR_PROFILE', form.name),
   },
-  trial: { natsServers: optional('WEIR_TRIAL_NATS_URL', form.natsServers) },
+  trial: {
+    natsServers: optional('WEIR_TRIAL_NATS_URL', form.natsServers),
+    creds: optional('WEIR_TRIAL_NATS_CREDS', form.file),
+    nkey: optional('WEIR_TRIAL_NATS_NKEY', form.file),
+  },
   workers: {
     pipelines: optional('WEIR_PIPELINES', form.integer(1, workersMax)),
     deliverers: optional('WEIR_DELIVERERS', form.integer(1, workersMax)),
@@ -71,6 +75,8 @@ export const declared = {
   },
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
+    host: optional('WEIR_OPS_HOST', form.host),
+    apiPort: optional('WEIR_API_OPS_PORT', form.integer(0, 65_535)),
     logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),
     metricsDestinationsMax: required('WEIR_METRICS_DESTINATIONS_MAX', form.integer(0, 10_000)),
     logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
@@ -97,6 +103,12 @@ export const declared = {
   },
   nats: {
     servers: optional('NATS_URL', form.natsServers),
+    creds: optional('WEIR_NATS_CREDS', form.file),
+    nkey: optional('WEIR_NATS_NKEY', form.file),
+    ca: optional('WEIR_NATS_CA', form.file),
+    cert: optional('WEIR_NATS_CERT', form.file),
+    key: optional('WEIR_NATS_KEY', form.file),
+    tls: required('WEIR_NATS_TLS', form.oneOf('greeted', 'first')),
     localPort: required('WEIR_NATS_PORT', form.integer(0, 65_535)),
     sync: required('WEIR_NATS_SYNC', form.oneOf('interval', 'always')),
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
@@ -116,6 +128,9 @@ export const declared = {
   clickhouse: {
     url: optional('CLICKHOUSE_URL', form.httpUrl),
     cluster: optional('CLICKHOUSE_CLUSTER', form.name),
+    ca: optional('CLICKHOUSE_CA', form.file),
+    cert: optional('CLICKHOUSE_CERT', form.file),
+    key: optional('CLICKHOUSE_KEY', form.file),
   },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
   lists: { directory: optional('WEIR_LIST_DIRECTORY', form.directory) },

@@ -24,11 +24,13 @@ export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'htt
   readonly port: number
   /** The error for all other paths, until `answerWith` is called. */
   readonly otherwise?: () => WeirError
+  /** Health and metrics are on another port: here their paths are unknown. */
+  readonly isHealthElsewhere?: boolean
 }
 
 /** Opens the server. Rejects if the port is taken. */
 export async function openOpsServer(options: OpsServerOptions): Promise<ListeningServer> {
-  const { host, port, http, connectionRefused, otherwise = nothingElse } = options
+  const { host, port, http, connectionRefused, otherwise = nothingElse, isHealthElsewhere } = options
   // Anyone may ask for them, without a key.
   const source = { ...options, metrics: recent(options.metrics) }
   const compressed = lastGzipped()
@@ -37,8 +39,9 @@ export async function openOpsServer(options: OpsServerOptions): Promise<Listenin
     const { url = '' } = request
     const queryAt = url.indexOf('?')
     const path = queryAt === -1 ? url : url.slice(0, queryAt)
-    if (healthPaths.includes(path)) void sendHealth(source, request, response, path, compressed)
-    else others(request, response)
+    if (!healthPaths.includes(path)) others(request, response)
+    else if (isHealthElsewhere) send(response, refusal(elsewhere), request.method !== 'HEAD')
+    else void sendHealth(source, request, response, path, compressed)
   }
   const listening = await listenHttp(host, port, respond, { http, connectionRefused })
   return {
@@ -98,6 +101,7 @@ function send(
 }
 
 const nothingElse = () => notFound(`Only ${healthPaths.join(', ')} are answered here.`)
+const elsewhere = notFound('Health and metrics are not served on this port.')
 const unknownState = new WeirError('ERR_INTERNAL', 'The readiness check failed.')
 
 const refusal = (error: WeirError): HealthAnswer => ({

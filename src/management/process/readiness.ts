@@ -181,29 +181,67 @@ function* subscribed(
   }
 }
 
-/** Opens the server that reports a role's health. The API answers on it, too, once it is built. */
-export async function openRoleServer(
+type RoleServerOptions = Pick<OpsServerOptions, 'otherwise' | 'http'>
+
+interface ApiServers {
+  /** The API answers on it once it is built. */
+  readonly listening: ListeningServer
+  /** The address of health and metrics. */
+  readonly opsUrl: string
+}
+
+/** Opens the servers of the API: one, unless health and metrics have a port of their own. */
+export async function openApiServers(
+  context: RoleContext,
+  readiness: Readiness,
+  options: RoleServerOptions,
+  release: ReleaseStack,
+): Promise<ApiServers> {
+  const { api, ops } = context.settings
+  const listening = release.own(
+    await openServer(context, readiness, {
+      ...options,
+      ...api,
+      setting: 'WEIR_PORT',
+      isHealthElsewhere: ops.apiPort !== undefined,
+    }),
+  )
+  if (ops.apiPort === undefined) return { listening, opsUrl: listening.url }
+  const own = { host: ops.host, port: ops.apiPort, setting: 'WEIR_API_OPS_PORT' }
+  const { url } = release.own(await openServer(context, readiness, own))
+  return { listening, opsUrl: url }
+}
+
+interface ServerOptions
+  extends RoleServerOptions,
+    Pick<OpsServerOptions, 'host' | 'port' | 'isHealthElsewhere'> {
+  /** The name of the setting of its port. */
+  readonly setting: string
+}
+
+/** Opens a server that reports a role's health, unless that is done elsewhere. */
+async function openServer(
   { settings, logger, occurrences, telemetry }: RoleContext,
   readiness: Readiness,
-  options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
+  { setting, ...options }: ServerOptions,
 ): Promise<ListeningServer> {
   if (settings.nats.servers === undefined)
     throw new StartFault(
       'NATS_URL is not set: a role on its own needs it, only `weir serve` runs a NATS server.',
     )
-  const { host } = settings.api
   const server = await openOpsServer({
     ...options,
-    host,
     connectionRefused: (because) => occurrences.connectionRefused({ because }),
     failing: () => readiness.failing(),
     degraded: () => readiness.degraded(),
     metrics: () => readiness.metrics(),
   }).catch((error: unknown) => {
-    throw listenFault(error, host, options.port)
+    const hostSetting = options.host === settings.api.host ? 'WEIR_HOST' : 'WEIR_OPS_HOST'
+    throw listenFault(error, options.host, options.port, setting, hostSetting)
   })
   telemetry?.exportMetrics(readiness.of, () => readiness.metrics())
-  logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
+  if (!options.isHealthElsewhere)
+    logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
   return server
 }
 
@@ -214,8 +252,9 @@ export async function openReadiness(
   release: ReleaseStack,
 ): Promise<Readiness> {
   const readiness = new Readiness(context, parent, release)
+  const { host, port } = context.settings.ops
   if (parent === undefined)
-    release.own(await openRoleServer(context, readiness, { port: context.settings.ops.port }))
+    release.own(await openServer(context, readiness, { host, port, setting: 'WEIR_OPS_PORT' }))
   return readiness
 }
 

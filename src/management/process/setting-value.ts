@@ -49,6 +49,9 @@ export const directory: ValueForm<string> = {
   parse: (text) => (path.parse(text) === undefined ? undefined : resolve(text)),
 }
 
+/** The absolute path of a file that is read by whoever needs what it holds. */
+export const file: ValueForm<string> = { ...directory, allowed: 'the path of a file' }
+
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const isHostName = (text: string): boolean =>
   text.length <= 253 && text.split('.').every((part) => label.test(part))
@@ -150,13 +153,20 @@ const cidr: ValueForm<string> = {
   },
 }
 
-/** 32 bytes as base64, in either alphabet, stored as the original text. */
+const secretKeysMax = 4
+
+/** 32 bytes as base64, in either alphabet, stored as the original text; while the key is rotated, several. */
 export const secretKeyText: ValueForm<string> = {
-  allowed: '32 bytes as base64 (openssl rand -base64 32)',
-  parse: (text) =>
-    /^[\w+/-]{43}=?$/.test(text) && Buffer.from(text, 'base64').length === 32 ? text : undefined,
+  allowed: `32 bytes as base64 (openssl rand -base64 32), or up to ${secretKeysMax} such keys, separated by commas`,
+  parse: (text) => {
+    const keys = text.split(',').map((key) => key.trim())
+    return keys.length <= secretKeysMax && keys.every(isSecretKey) ? keys.join(',') : undefined
+  },
   secret: true,
 }
+
+const isSecretKey = (text: string): boolean =>
+  /^[\w+/-]{43}=?$/.test(text) && Buffer.from(text, 'base64').length === 32
 
 export const accessToken: ValueForm<string> = {
   allowed: `a token of ${tokenCharsMin} to ${tokenCharsMax} printable ASCII characters without spaces`,

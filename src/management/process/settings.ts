@@ -42,8 +42,11 @@ export type Settings = Omit<Values, 'geo' | 'ops'> & {
   /** Keyed by the name of the kind. */
   readonly destinationKinds: Readonly<Record<string, KindSettings>>
   readonly geo: { readonly databases: readonly string[] }
-  /** `port` serves `/healthz`, `/readyz` and `/metrics` of a role without the API; 0: any free port. */
-  readonly ops: Values['ops'] & { readonly port: number }
+  /**
+   * `port` serves `/healthz`, `/readyz` and `/metrics` of a role without the API, `apiPort` those of the API, if they have a port
+   * of their own; 0: any free port.
+   */
+  readonly ops: Values['ops'] & { readonly port: number; readonly host: string }
 }
 
 interface LoadedSettings {
@@ -115,14 +118,18 @@ function settingsOf(raw: Layer): Settings {
         'Generate one with: openssl rand -base64 32',
     )
   }
-  const misfit = misfitOf(values)
+  const misfit = misfitOf(values) ?? misfitOfNats(values)
   if (misfit !== undefined) throw new SettingsError(misfit)
   return deepFreeze({
     ...values,
     destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
     data: { ...values.data, dir: resolve(values.data.dir) },
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
-    ops: { ...values.ops, port: values.ops.port ?? soleApiPort(raw) },
+    ops: {
+      ...values.ops,
+      port: values.ops.port ?? soleApiPort(raw),
+      host: values.ops.host ?? values.api.host,
+    },
   })
 }
 
@@ -135,11 +142,49 @@ function misfitOf({ clickhouse, decisionLog, nats }: Pick<Values, 'clickhouse' |
     if (clickhouse.cluster !== undefined) return `CLICKHOUSE_CLUSTER is set, so ${server}`
     if ((volume ?? storagePolicy) !== undefined) return `WEIR_DECISION_LOG_${set} is set, so ${server}`
   }
+  const file = nameOfSet({ CLICKHOUSE_CA: clickhouse.ca, CLICKHOUSE_CERT: clickhouse.cert })
+  if (file !== undefined && clickhouse.url?.startsWith('https:') !== true)
+    return `${file} is set, so CLICKHOUSE_URL must be an https:// address.`
+  const unpaired = pairMisfit('CLICKHOUSE_', clickhouse)
+  if (unpaired !== undefined) return unpaired
   if ((volume === undefined) !== (storagePolicy === undefined))
     return `WEIR_DECISION_LOG_${set} is set, so WEIR_DECISION_LOG_${missing} is required: rows move to a volume of a storage policy.`
   if (volume !== undefined && moveAfterMs >= nats.retentionMs)
     return 'WEIR_DECISION_LOG_MOVE_AFTER must be less than WEIR_RETENTION: rows that are as old as that are dropped.'
   return undefined
+}
+
+/** Settings of connections to NATS that do not go together. */
+function misfitOfNats({ nats, trial }: Pick<Values, 'nats' | 'trial'>): string | undefined {
+  const set = nameOfSet({
+    WEIR_NATS_CREDS: nats.creds,
+    WEIR_NATS_NKEY: nats.nkey,
+    WEIR_NATS_CA: nats.ca,
+    WEIR_NATS_CERT: nats.cert,
+  })
+  if (nats.servers === undefined && set !== undefined)
+    return `${set} is set, so NATS_URL is required: the local nats-server has passwords and no TLS.`
+  if (nats.creds !== undefined && nats.nkey !== undefined)
+    return 'WEIR_NATS_CREDS and WEIR_NATS_NKEY are both set: one must go.'
+  const ofTrial = nameOfSet({ WEIR_TRIAL_NATS_CREDS: trial.creds, WEIR_TRIAL_NATS_NKEY: trial.nkey })
+  if (ofTrial !== undefined && trial.natsServers === undefined)
+    return `${ofTrial} is set, so WEIR_TRIAL_NATS_URL is required.`
+  // A process of a trial has the settings of its API but for these.
+  if (trial.creds !== undefined && nats.creds === undefined)
+    return 'WEIR_TRIAL_NATS_CREDS is set, so WEIR_NATS_CREDS is required: both logins are of one kind.'
+  if (trial.nkey !== undefined && nats.nkey === undefined)
+    return 'WEIR_TRIAL_NATS_NKEY is set, so WEIR_NATS_NKEY is required: both logins are of one kind.'
+  return pairMisfit('WEIR_NATS_', nats)
+}
+
+const nameOfSet = (values: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(values).find((name) => values[name] !== undefined)
+
+/** A certificate and its key belong together. */
+function pairMisfit(prefix: string, { cert, key }: { readonly cert?: unknown; readonly key?: unknown }) {
+  if ((cert === undefined) === (key === undefined)) return undefined
+  const [set, missing] = cert === undefined ? ['KEY', 'CERT'] : ['CERT', 'KEY']
+  return `${prefix}${set} is set, so ${prefix}${missing} is required.`
 }
 
 /** A role that runs alone uses the API's port if one was chosen, else any free one, so that several can run. */

@@ -111,7 +111,10 @@ export class StreamWatch {
 
   async #look(): Promise<Failing> {
     const { nats, streams } = this.#options
-    if (!nats.isConnected) throw new Error('the connection to NATS is lost')
+    if (!nats.isConnected) {
+      const because = nats.lostBecause
+      throw new Error(`the connection to NATS is lost${because === undefined ? '' : ` (${because})`}`)
+    }
     const names = typeof streams === 'function' ? streams() : streams
     const problems = await Promise.all(
       names.map(async (name) => [name, await this.#problemOf(name)] as const),

@@ -236,6 +236,15 @@ export class Projection {
     )
   }
 
+  async nameSealingKey(key_fingerprint: string): Promise<void> {
+    const writer = new BucketWriter(this.#buckets.config, async () => false)
+    await writer.write<Meta>(metaKey, (meta) =>
+      meta === undefined || meta.key_fingerprint === key_fingerprint
+        ? undefined
+        : { ...meta, key_fingerprint },
+    )
+  }
+
   /** Resolves when the own view has everything that was in the bucket at the time of the call. */
   async caughtUp(): Promise<void> {
     // The bucket's last revision may be that of an entry that was removed, so it is not waited for.

@@ -8,6 +8,7 @@
 import { now, sleep } from '../../ground/core/clock.js'
 import { deferred } from '../../ground/core/concurrency.js'
 import { dataFormat, raisedFormat } from '../../ground/core/data-format.js'
+import type { Sealer } from '../../ground/core/seal.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { BucketPosition } from '../../ground/nats/bucket.js'
 import { faultOfMeta, faultsIn } from '../../words/view/completeness.js'
@@ -33,6 +34,7 @@ export interface ReconcilerParts extends RepairParts {
   /** Creates missing buckets. */
   readonly makeBuckets: () => Promise<unknown>
   readonly deployment: Deployment
+  readonly sealer: Pick<Sealer, 'knows'>
   readonly occurrences: Occurrences
   readonly view: View
 }
@@ -163,10 +165,10 @@ export class Reconciler {
 
   /** `epochBefore`, `versionsBefore`: of a configuration that was emptied to be rebuilt. */
   async #reconcile(epochBefore = 0, versionsBefore: ReadonlyMap<string, number> = new Map()): Promise<void> {
-    const { view, deployment } = this.#parts
+    const { view } = this.#parts
     const { meta } = view.latest
     const doubt = this.#doubt
-    const foreign = foreignMeta(meta, deployment)
+    const foreign = foreignMeta(meta, this.#parts)
     if (foreign !== undefined) return this.#refuse(foreign)
     const { behind, ahead } = await this.#compare()
     const [first] = ahead
@@ -271,11 +273,14 @@ const nextEpoch = (before: number, { latest, state }: View): number =>
   1 + Math.max(before, epochOf(latest.meta), epochOf(state.meta), Math.floor(now() / 1_000))
 
 /** The reason why a configuration does not belong to this deployment. */
-function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {
+function foreignMeta(
+  meta: Meta | undefined,
+  { deployment, sealer }: Pick<ReconcilerParts, 'deployment' | 'sealer'>,
+): string | undefined {
   if (meta === undefined) return undefined
   if (meta.deployment_id !== deployment.id) {
     return 'The configuration in NATS belongs to another ClickHouse database: set the right one, or run "weir store adopt" to use the contents of this one.'
   }
-  if (meta.key_fingerprint === deployment.keyFingerprint) return undefined
+  if (sealer.knows(meta.key_fingerprint)) return undefined
   return 'The configuration in NATS was sealed with another secret key: run "weir store adopt" to rebuild it from ClickHouse.'
 }

@@ -8,7 +8,7 @@
  */
 import { now } from '../../ground/core/clock.js'
 import { payloadHeadroomBytes } from '../../ground/core/limits.js'
-import { expectSameKey } from '../../ground/core/seal.js'
+import { expectSameKey, type Sealer } from '../../ground/core/seal.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../ground/nats/nats.js'
 import type { AnyResource } from '../../words/resource/kind/define.js'
@@ -34,6 +34,7 @@ import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
 import { RuleReplacer } from './replace-rules.js'
+import { Resealing } from './reseal.js'
 import { readSecrets } from './sealed-values.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { Upkeep } from './upkeep.js'
@@ -44,8 +45,8 @@ interface StoreOptions {
   readonly nats: Nats
   readonly resources: readonly AnyResource[]
   readonly occurrences: Occurrences
-  /** Fingerprint of the secret key: a second host with another key must not write. */
-  readonly keyFingerprint: string
+  /** A second host with another key must not write. */
+  readonly sealer: Sealer
   readonly bucketBytesMax: number
   readonly tcpDomain: string
   /** Learns what the start waits for, as long as it does. */
@@ -57,9 +58,9 @@ interface StoreOptions {
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { clickhouse, resources, keyFingerprint } = options
-  const deployment = await migrate(clickhouse, resources, keyFingerprint)
-  expectSameKey(deployment.keyFingerprint, keyFingerprint)
+  const { clickhouse, resources, sealer } = options
+  const deployment = await migrate(clickhouse, resources, sealer.fingerprint)
+  expectSameKey(deployment.keyFingerprint, sealer)
   const store = new Store(options, await openBuckets(options.nats, options.bucketBytesMax), deployment)
   await store.open()
   return store
@@ -84,6 +85,7 @@ export class Store {
   /** The genuine API keys of the view. */
   readonly keys: KnownKeys
   readonly history: History
+  readonly resealing: Resealing
 
   constructor(options: StoreOptions, buckets: StoreBuckets, deployment: Deployment) {
     const { clickhouse, nats, occurrences, resources, tcpDomain } = options
@@ -94,6 +96,7 @@ export class Store {
     const view = new View(buckets.config, occurrences)
     const rows = new ChangeRows(clickhouse)
     const projection = new Projection(buckets, view)
+    this.resealing = new Resealing({ ...options, buckets, projection, deployment })
     const repair = new Repair(
       projection,
       async (accountId) => (await readStored(clickhouse, resources, [accountId])).get(accountId) ?? [],

@@ -89,7 +89,7 @@ export const tlsCertificate = defineResource({
 })
 
 /** The context that a certificate's sealed private key is bound to. */
-const privateKeyBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
+export const privateKeyBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
   `${row.account_id}/${row.id}/private_key_pem`
 
 /** Each certificate is issued by the next (RFC 8446, 4.4.2). */

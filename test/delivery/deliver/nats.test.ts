@@ -18,6 +18,7 @@ import type { PackedEvent } from '../../../src/delivery/wire/packed-event.js'
 import { compileCheck } from '../../../src/ground/core/schema-check.js'
 import { ConfirmedPublisher } from '../../../src/ground/nats/confirmed-publisher.js'
 import { eventDestination } from '../../../src/words/resource/event-destination.js'
+import { natsOperator, seedText } from '../../harness/nats-operator.js'
 import { OwnNats } from '../../harness/own-nats.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { until } from '../../harness/weir.js'
@@ -198,50 +199,13 @@ t.test('who may publish', async (t) => {
   t.match(await send(t, as(basic('confined'))), failed('configuration', 'PermissionDenied'), 'of its answers')
 })
 
-type KeyPair = ReturnType<typeof nkeys.createUser>
-
-/** A JWT as NATS signs it: https://docs.nats.io/running-a-nats-service/nats_admin/security/jwt */
-function jwtOf(by: KeyPair, of: KeyPair, nats: object): string {
-  const coded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const head = coded({ typ: 'JWT', alg: 'ed25519-nkey' })
-  const body = coded({
-    jti: 'x',
-    iat: 1,
-    iss: by.getPublicKey(),
-    sub: of.getPublicKey(),
-    nats: { version: 2, ...nats },
-  })
-  const signature = by.sign(Buffer.from(`${head}.${body}`))
-  return `${head}.${body}.${Buffer.from(signature).toString('base64url')}`
-}
-
 t.test('a credentials file', async (t) => {
-  const [operator, account, user] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createUser()]
-  const system = nkeys.createAccount()
-  const unlimited = { subs: -1, data: -1, payload: -1 }
-  const limits = { ...unlimited, conn: -1, imports: -1, exports: -1, wildcards: true, leaf: -1 }
-  const known = [account, system].map(
-    (each) => `${each.getPublicKey()}: ${jwtOf(operator, each, { type: 'account', limits })}`,
-  )
-  const server = await openServer(
-    t,
-    `operator: ${jwtOf(operator, operator, { type: 'operator' })}
-    system_account: ${system.getPublicKey()}
-    resolver: MEMORY
-    resolver_preload: { ${known.join(', ')} }`,
-  )
-  const seed = new TextDecoder().decode(user.getSeed())
-  const creds = `-----BEGIN NATS USER JWT-----
-${jwtOf(account, user, { type: 'user', ...unlimited })}
-------END NATS USER JWT------
-
------BEGIN USER NKEY SEED-----
-${seed}
-------END USER NKEY SEED------
-`
+  const operator = natsOperator()
+  const server = await openServer(t, operator.settings)
+  const creds = operator.creds()
   const of = { servers: [server.url], auth: { creds: { creds } }, jetstream: false }
   t.match(await send(t, config(of)), { outcome: 'accepted' })
-  const other = creds.replace(seed, new TextDecoder().decode(nkeys.createUser().getSeed()))
+  const other = creds.replace(/SU[A-Z2-7]{56}/, seedText(nkeys.createUser()))
   const refused = await send(t, config({ ...of, auth: { creds: { creds: other } } }))
   t.match(refused, { fault: { class: 'credentials', code: 'Unauthorized' } })
   const check = compileCheck(eventDestination.fields.target.schema)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Sealer } from '../../../src/ground/core/seal.js'
 
-const sealer = new Sealer(Buffer.alloc(32, 7))
+const sealer = new Sealer([Buffer.alloc(32, 7)])
 const owner = 'ac_1/ed_1/aws_secret_access_key'
 
 t.test('what is sealed comes back, and is sealed anew each time', (t) => {
@@ -32,12 +32,12 @@ t.test('every changed bit is noticed', (t) => {
 const sealed = sealer.seal('secret', owner)
 const cases = [
   { name: 'another owner', open: () => sealer.unseal(sealed, 'ac_2/ed_1/aws_secret_access_key') },
-  { name: 'another key', open: () => new Sealer(Buffer.alloc(32, 8)).unseal(sealed, owner) },
+  { name: 'another key', open: () => new Sealer([Buffer.alloc(32, 8)]).unseal(sealed, owner) },
   { name: 'cut short', open: () => sealer.unseal(sealed.slice(0, -4), owner) },
   { name: 'shorter than its tag', open: () => sealer.unseal('v1.AAAA', owner) },
   { name: 'nothing', open: () => sealer.unseal('', owner) },
   { name: 'of an unknown version', open: () => sealer.unseal(sealed.replace('v1', 'v2'), owner) },
-  { name: 'a key of another length', open: () => new Sealer(Buffer.alloc(16)) },
+  { name: 'a key of another length', open: () => new Sealer([Buffer.alloc(16)]) },
 ]
 
 for (const { name, open } of cases) {
@@ -48,8 +48,8 @@ for (const { name, open } of cases) {
 }
 
 t.test('a key is told by its fingerprint, a secret by its digest', (t) => {
-  const other = new Sealer(Buffer.alloc(32, 8))
-  t.equal(sealer.fingerprint, new Sealer(Buffer.alloc(32, 7)).fingerprint)
+  const other = new Sealer([Buffer.alloc(32, 8)])
+  t.equal(sealer.fingerprint, new Sealer([Buffer.alloc(32, 7)]).fingerprint)
   t.not(sealer.fingerprint, other.fingerprint)
   t.equal(sealer.digest('secret', owner), sealer.digest('secret', owner))
   t.not(sealer.digest('secret', owner), sealer.digest('secret', 'someone else'))

@@ -5,7 +5,12 @@ import t from 'tap'
 import { destinationKinds } from '../../../src/delivery/deliver/kinds.js'
 import { mayHave } from '../../../src/management/process/role-secrets.js'
 import { SettingsError } from '../../../src/management/process/secret-files.js'
-import { secretKey } from '../../../src/management/process/secret-key.js'
+import {
+  addSecretKey,
+  keepFirstSecretKey,
+  openSealer,
+  secretKeys,
+} from '../../../src/management/process/secret-key.js'
 import { settingNames } from '../../../src/management/process/setting-layers.js'
 import {
   describeChanged,
@@ -485,13 +490,28 @@ t.test('what differs from the defaults is described, in the units of people', (t
 
 t.test('the secret key', (t) => {
   const dir = join(t.testdir(), 'new', 'data')
-  const made = secretKey({ dir, secretKey: undefined })
-  t.equal(made.length, 32)
-  t.ok(secretKey({ dir, secretKey: undefined }).equals(made), 'is kept')
-  t.equal(statSync(join(dir, 'secret.key')).mode & 0o777, 0o600)
-  t.equal(secretKey({ dir, secretKey: key }).toString('base64'), key, 'a setting wins')
+  const data = { dir, secretKey: undefined }
+  const [made] = secretKeys(data)
+  t.equal(made?.length, 32)
+  t.strictSame(secretKeys(data), [made], 'is kept')
+  const isPrivate = () => t.equal(statSync(join(dir, 'secret.key')).mode & 0o777, 0o600)
+  isPrivate()
+  const sealer = openSealer(data)
+  const before = sealer.seal('secret', 'owner')
+  addSecretKey(data)
+  isPrivate()
+  t.match(secretKeys(data), { length: 2, 1: made }, 'a new one comes before it')
+  const young = openSealer(data).seal('secret', 'owner')
+  t.equal(sealer.unseal(young, 'owner'), 'secret', 'a process with the keys of before finds the new one')
+  t.notOk(sealer.isCurrent(before, 'owner'))
+  t.ok(sealer.isCurrent(young, 'owner'))
+  keepFirstSecretKey(data)
+  t.equal(openSealer(data).unseal(young, 'owner'), 'secret')
+  t.throws(() => openSealer(data).unseal(before, 'owner'), 'the earlier key is gone')
+  const [one] = secretKeys({ dir, secretKey: `${key},${key}` })
+  t.equal(one?.toString('base64'), key, 'a setting wins')
   const damaged = { dir: t.testdir({ 'secret.key': 'c2hvcnQ=' }), secretKey: undefined }
-  t.throws(() => secretKey(damaged), /damaged/)
+  t.throws(() => secretKeys(damaged), /damaged/)
   t.end()
 })
 

@@ -11,7 +11,7 @@ import type { SecretsView } from '../../../src/words/view/secrets-view.js'
 import { ViewState } from '../../../src/words/view/view-state.js'
 
 const { kind } = eventDestination
-const sealer = new Sealer(randomBytes(32))
+const sealer = new Sealer([randomBytes(32)])
 const stream = 'arn:aws:kinesis:eu-west-1:123456789012:stream/events'
 const roleArn = 'arn:aws:iam::123456789012:role/weir'
 

@@ -1,5 +1,5 @@
 /** Occurrences of nats-server, and of what a process writes: part of the table of `occurrences.ts`. */
-import { boundedError, count, error, gauge, info, warn } from './occurrence.js'
+import { boundedError, boundedWarn, count, error, gauge, info, warn } from './occurrence.js'
 
 /** The lack of a process that cannot write what its role is for. */
 export const writeFaults = ['stream', 'nats', 'consumers', 'account', 'descriptors', 'clickhouse'] as const
@@ -107,7 +107,12 @@ export const nats = {
     'weir_nats_reconnects_total',
     'Connections to NATS that came back.',
   ),
-  natsError: warn('NATS reported an error.', 'weir_nats_errors_total', 'Errors reported by NATS.'),
+  natsError: boundedWarn('NATS reported an error.', 'weir_nats_errors_total', 'Errors reported by NATS.'),
+  natsUnreachable: boundedWarn(
+    'NATS cannot be reached; trying again until it can.',
+    'weir_nats_unreachable_total',
+    'Failed looks at whether, and why not, NATS can be reached.',
+  ),
   natsRequestFailed: boundedError(
     'A request over NATS failed with an internal error.',
     'weir_nats_requests_failed_total',

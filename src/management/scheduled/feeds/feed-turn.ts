@@ -52,7 +52,7 @@ const doublingsMax = 16
 
 export interface TurnParts {
   readonly store: Pick<Store, 'sealedValue'> & { readonly view: Pick<View, 'state'> }
-  readonly sealer: Pick<Sealer, 'unseal' | 'digest'>
+  readonly sealer: Pick<Sealer, 'unseal' | 'isDigestOf'>
   readonly listEntries: Pick<IpListEntries, 'replace'>
   readonly networks: ReachableNetworks
   /** In which files may be; undefined if none may. */
@@ -140,7 +140,7 @@ export class FeedTurns {
     const sealed = await store.sealedValue(listKind, list.id, 'sealed_secret')
     const secret = sealed && sealer.unseal(sealed, belongsTo)
     // The secret of a later version of the list may be for another server.
-    if (!secret || sealer.digest(secret, belongsTo) !== list.secret_digest)
+    if (!secret || !sealer.isDigestOf(list.secret_digest, secret, belongsTo))
       throw unavailable('The secret headers of the source are being brought up to date.')
     return secret
   }

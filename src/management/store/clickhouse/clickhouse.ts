@@ -25,8 +25,9 @@ import {
 import { BlocksInFile, BlocksInMemory, type CollectedBlocks } from './collected-blocks.js'
 import { embeddedFault } from './embedded.js'
 import { isReplicaNotReady } from './errors.js'
+import { type ClickhouseFiles, explained, tlsOptions } from './tls-agent.js'
 
-interface ClickhouseOptions {
+interface ClickhouseOptions extends ClickhouseFiles {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
   readonly url?: string | undefined
   /** Directory of the embedded ClickHouse. */
@@ -68,6 +69,7 @@ export async function openClickhouse(options: ClickhouseOptions): Promise<Clickh
   const cluster = options.cluster === undefined ? undefined : clusterAt(options.url, options.cluster)
   const client = createClient({
     url: options.url,
+    ...tlsOptions(options.url, options),
     request_timeout: peopleTimeoutMs,
     application: 'weir',
     // Its warnings are advice about settings and bypass our log. Some errors of a cluster only mean that a server is not
@@ -251,6 +253,8 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
   try {
     const message = `ClickHouse did not answer within ${timeoutMs / 1000} s.`
     return await within(timeoutMs, call(controller.signal), message)
+  } catch (error) {
+    throw explained(error)
   } finally {
     controller.abort()
   }

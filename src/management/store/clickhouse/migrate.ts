@@ -20,8 +20,8 @@ import { createProbeTableSql, probeTable } from './write-probe.js'
 /** The identity of a database. */
 export interface Deployment {
   readonly id: string
-  /** Fingerprint of the key that seals its secrets. */
-  readonly keyFingerprint: string
+  /** Fingerprint of the key that seals its secrets; it changes when that key is rotated. */
+  keyFingerprint: string
 }
 
 interface Migration {
@@ -208,6 +208,18 @@ export async function readDeployment(
       'The database does not say which deployment it belongs to: its view "deployment" is empty.',
     )
   return first
+}
+
+/** From now on the secrets of the database are those of this key. */
+export async function storeFingerprint(
+  clickhouse: Clickhouse,
+  { id, keyFingerprint }: Deployment,
+): Promise<void> {
+  await clickhouse.command(
+    clickhouse.cluster === undefined
+      ? `CREATE OR REPLACE VIEW deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`
+      : `ALTER TABLE deployment UPDATE key_fingerprint = '${keyFingerprint}' WHERE id = '${id}' SETTINGS mutations_sync = 2`,
+  )
 }
 
 /**

@@ -25,7 +25,18 @@ export const keyed = [
 ]
 
 /** Commands of an operator, for which the process that has the store carries them out. */
-export const operated = ['changes', 'sql', 'console', 'account', 'key', 'abuse', 'doctor', 'store', 'backup']
+export const operated = [
+  'changes',
+  'sql',
+  'console',
+  'account',
+  'key',
+  'abuse',
+  'doctor',
+  'store',
+  'backup',
+  'secret-key',
+]
 
 const example = (example: string, page: string, more: Partial<Guidance> = {}): Guidance => ({
   example,
@@ -151,6 +162,10 @@ export const guide: Readonly<Record<string, Guidance>> = {
 
   backup: example('backup ./weir-2026-11-20.tar', 'backup.md#make-one'),
   restore: example('restore ./weir-2026-11-20.tar', 'backup.md#restore-it'),
+  'secret-key': example('secret-key status', 'operating.md#the-secret-key'),
+  'secret-key rotate': example('secret-key rotate', 'operating.md#the-secret-key'),
+  'secret-key status': example('secret-key status', 'operating.md#the-secret-key'),
+  'secret-key drop': example('secret-key drop', 'operating.md#the-secret-key'),
 
   login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
   completion: example(

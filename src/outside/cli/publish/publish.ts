@@ -17,6 +17,7 @@ import { type Nats, openNats } from '../../../ground/nats/nats.js'
 import { stopSignal } from '../../../management/process/child.js'
 import { NoAnswer, readRuntime } from '../../../management/process/running-service.js'
 import type { Settings } from '../../../management/process/settings.js'
+import { natsFiles } from '../../../management/process/tls-files.js'
 import { UsageFault } from '../guide/exit-codes.js'
 import { checkSample } from './publish-check.js'
 import { Report, rejectsFile } from './publish-report.js'
@@ -48,8 +49,16 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const node = nodeName(options.node)
   const servers = serversOf(settings)
   const report = new Report(format.name, await rejectsFile(options.rejects))
-  const slow = after(slowMs, () => report.note('NATS does not answer yet: it is tried again until it does.'))
-  const nats = await Promise.race([openNats({ servers, replicas: 1, name: `weir publish ${node}` }), stopped])
+  const files = natsFiles(settings.nats)
+  let because = ''
+  const unreachable = (reason: string): void => {
+    because = ` (${reason})`
+  }
+  const slow = after(slowMs, () =>
+    report.note(`NATS does not answer yet${because}: it is tried again until it does.`),
+  )
+  const name = `weir publish ${node}`
+  const nats = await Promise.race([openNats({ servers, files, replicas: 1, name, unreachable }), stopped])
   slow.stop()
   if (nats === undefined) {
     report.note('Stopped before NATS answered: nothing was published.')

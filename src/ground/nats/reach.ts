@@ -1,0 +1,122 @@
+/**
+ * Why no connection to NATS comes about. The library tries again without a word, so the first connection is tried here, one
+ * round over all servers at a time, and while a later one is lost, another is tried now and then to learn the reason.
+ */
+import { errors, type NatsConnection } from '@nats-io/nats-core'
+import { connect } from '@nats-io/transport-node'
+import { certificateFault } from '../core/certificate-fault.js'
+import { sleep } from '../core/clock.js'
+import { messageOf, StartFault } from '../core/errors.js'
+import { connectionOptions, type NatsOptions } from './connection.js'
+
+const againAfterMs = 250
+/** The first look at a lost connection is late enough for one that comes back by itself. */
+const lookEveryMs = 2_000
+/** A server that refuses the login twice in a row does not do so because it is just being started. */
+const refusalsMax = 2
+/** A handshake that is refused is refused at once. */
+const handshakeMs = 5_000
+
+const settings = { ca: 'WEIR_NATS_CA', cert: 'WEIR_NATS_CERT' }
+
+/** Waits as long as it takes, unless a server must be up. Rejects if the login is refused. */
+export async function firstConnection(options: NatsOptions): Promise<NatsConnection> {
+  let refusals = 0
+  for (;;) {
+    try {
+      return await connectOnce(options)
+    } catch (error) {
+      refusals = error instanceof errors.AuthorizationError ? refusals + 1 : 0
+      if (options.isUpNow) throw await explained(options, error)
+      if (refusals === refusalsMax)
+        throw new StartFault(`NATS can't be used: ${(await explained(options, error)).message}.`)
+      options.unreachable?.((await explained(options, error)).message)
+    }
+    await sleep(againAfterMs)
+  }
+}
+
+/** One round over all servers. */
+const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
+  connect({ ...connectionOptions(options), waitOnFirstConnect: false })
+
+/** Names the servers and the reason. */
+async function explained(options: NatsOptions, error: unknown): Promise<Error> {
+  const hosts = [connectionOptions(options).servers ?? []].flat()
+  const which = hosts.length === 1 ? String(hosts[0]) : `${hosts.join(', ')}; of the last one that was tried`
+  const reason =
+    error instanceof errors.AuthorizationError
+      ? `it refuses the login (${messageOf(error)})`
+      : (certificateFault(error, settings) ?? (await alertOf(options, error)) ?? messageOf(error))
+  return new Error(`${which}: ${reason.replace(/\.$/, '')}`, { cause: error })
+}
+
+/**
+ * By TLS 1.3 a server refuses the client's certificate when the client takes itself for connected, and the library then waits
+ * for an answer. By 1.2 the refusal is a part of the handshake.
+ */
+async function alertOf(options: NatsOptions, error: unknown): Promise<string | undefined> {
+  const { tls, ...others } = connectionOptions(options)
+  if (!(error instanceof errors.TimeoutError) || !tls) return undefined
+  const bounded = { ...tls, maxVersion: 'TLSv1.2' } as typeof tls
+  const handshake = { ...others, tls: bounded, timeout: handshakeMs, waitOnFirstConnect: false }
+  return connect(handshake).then(
+    async (connection) => {
+      await connection.close()
+      return undefined
+    },
+    (refusal: unknown) => certificateFault(refusal, settings),
+  )
+}
+
+/** Looks why a lost connection does not come back. */
+export class LostReason {
+  readonly #options: NatsOptions
+  #looking: AbortController | undefined
+  #reason: string | undefined
+
+  constructor(options: NatsOptions) {
+    this.#options = options
+  }
+
+  /** As the end of a sentence; undefined until it is known, and while the connection is there. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
+  /** Also each time that the library loses a connection while it tries to come back. */
+  lost(): void {
+    if (this.#looking !== undefined) return
+    this.#looking = new AbortController()
+    void this.#look(this.#looking.signal)
+  }
+
+  /** Also when the connection is closed. */
+  back(): void {
+    this.#looking?.abort()
+    this.#looking = undefined
+    this.#reason = undefined
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(lookEveryMs, signal)
+      if (signal.aborted) return
+      const reason = await this.#reasonNow()
+      if (signal.aborted) return
+      this.#reason = reason
+      if (reason !== undefined) this.#options.unreachable?.(reason)
+    }
+  }
+
+  async #reasonNow(): Promise<string | undefined> {
+    try {
+      const { damagedDir: _, occurrences: __, ...plain } = this.#options
+      const connection = await connectOnce({ ...plain, name: `${plain.name} (look)` })
+      await connection.close()
+      return undefined
+    } catch (error) {
+      return (await explained(this.#options, error)).message
+    }
+  }
+}
