@@ -18,6 +18,7 @@ import type { FieldReference } from '../event/field-reference.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import type { AddressCheck } from '../shape/address-check.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
+import type { BatchRequest, BatchResults } from '../shape/batch.js'
 import type { Change } from '../shape/decisions/change-schema.js'
 import type { Decision } from '../shape/decisions/decision.js'
 import type { DecisionName, LoggedDecision } from '../shape/decisions/logged-decision.js'
@@ -149,6 +150,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   overview(): Promise<OverviewAnswer>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
+  /** Writes that are made together or not at all; with `validateOnly`, whether they would be made. */
+  batch(request: BatchRequest, options?: CreateOptions): Promise<BatchResults>
   /** Runs policy tests against the present configuration: these, or all of the account. */
   runPolicyTests(tests?: PolicyTestsToRun['tests']): Promise<PolicyTestRuns>
   /** Coverage: the parts of the configuration that policy tests reach, and those that traffic reached. */
@@ -253,6 +256,8 @@ export function openClient(options: HttpOptions): Client {
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
+    batch: async (body, { idempotencyKey, ...options } = {}) =>
+      http.send('POST', '/batch', { body, query: writeQuery(options), idempotencyKey }),
     runPolicyTests: async (tests) => http.send('POST', '/policy_tests/run', { body: { tests } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
