@@ -1,3 +1,11 @@
+/**
+ * Start here: the management API. It reads the view and writes through the store, and never knows the pipeline. A
+ * fastify instance with every route, without a port, so that tests can call it directly.
+ *
+ * A request is checked in this order: token or session ▸ restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content
+ * type ▸ bounds at the same time ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a
+ * person can act on.
+ */
 import { type FastifyInstance, fastify } from 'fastify'
 import type { GeoDatabases } from '../../delivery/record/geo.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'

@@ -21,14 +21,12 @@ import { notWritten, withOutcomeOf } from '../store/change/outcome.js'
 import { type Plan, unchanged } from '../store/change/plan.js'
 import type { Rehearsals } from '../store/rehearsals.js'
 import type { Store } from '../store/store.js'
-import type { PackedChunk, PackedList } from './list-packing.js'
+import { bytesPerChange, inChanges, type PackedChunk, type PackedList, packedBytes } from './list-packing.js'
 import { chunkRemovals } from './row-relations.js'
 import type { WriteResult, Writes } from './writes.js'
 
 const list = anyResource(ipList)
 
-/** Parts in one change: it must fit a message, and so must a group of writes. */
-const bytesPerChange = 384 * 1024
 /** Others may replace the same entries at the same time. */
 const triesMax = 5
 /** Parts that no list has named for so long were left behind. */
@@ -269,21 +267,6 @@ function checkBounds(
     throw conflict(
       `The lists of the account would take ${allBytes} bytes, compressed: at most ${ipListBytesPerAccountMax} are allowed.`,
     )
-}
-
-const packedBytes = (rows: readonly Row[]): number =>
-  rows.reduce((sum, { data }) => sum + String(data).length, 0)
-
-function* inChanges(rows: readonly Row[]): Generator<readonly Row[]> {
-  let some: Row[] = []
-  for (const row of rows) {
-    if (some.length > 0 && packedBytes([...some, row]) > bytesPerChange) {
-      yield some
-      some = []
-    }
-    some.push(row)
-  }
-  yield some
 }
 
 const chunkPuts = (rows: readonly Row[], version: number) =>
