@@ -195,7 +195,7 @@ async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack):
   return secrets
 }
 
-interface CommandParts extends Pick<WayIn, 'signInCodes'> {
+interface CommandParts extends Pick<WayIn, 'signInCodes' | 'sessions'> {
   readonly apiUrl: string
   readonly doctor: Doctor
 }

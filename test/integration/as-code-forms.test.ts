@@ -6,7 +6,7 @@ import t from 'tap'
 import type { JsonObject } from '../../src/ground/core/json-object.js'
 import { compileCheck } from '../../src/ground/core/schema-check.js'
 import { readAccount } from '../../src/outside/as-code/account-state.js'
-import { Application } from '../../src/outside/as-code/apply.js'
+import { Application, versionOf } from '../../src/outside/as-code/apply.js'
 import { Comparison, type Plan } from '../../src/outside/as-code/difference.js'
 import { exported } from '../../src/outside/as-code/export.js'
 import { fileSchema } from '../../src/outside/as-code/file-schema.js'
@@ -240,7 +240,9 @@ t.test('every form of every kind', async (t) => {
           keys: [{ description: 'First key of the account.' }, ...(written['keys'] as object[])],
         }),
       )
-      await new Application(weir.api, { tokens, done: () => {} }).run(await planOf(weir.api, file))
+      const version = await versionOf(weir.api)
+      const application = new Application(weir.api, version, { tokens, done: () => {} })
+      await application.run(await planOf(weir.api, file))
       const after = inWords(await planOf(weir.api, file))
       if (after.length > 0) throw new Error(`after the apply: ${after.join('\n')}`)
       const again = join(dir, 'exported.yaml')

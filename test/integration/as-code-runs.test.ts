@@ -20,8 +20,10 @@ t.test('runs that change the same account', async (t) => {
   const given = (content: object): void => writeFileSync(file, JSON.stringify(content))
   const applied = async (content: object, ...options: readonly string[]): Promise<void> => {
     given(content)
-    t.match(await weir(['apply', file, ...options]), { code: 0 })
-    t.match(await weir(['plan', file]), { code: 0 }, 'there is no difference after it')
+    const made = await weir(['apply', file, ...options])
+    t.equal(made.code, 0, made.output)
+    const plan = await weir(['plan', file])
+    t.equal(plan.code, 0, `no difference after it: ${plan.output}`)
   }
 
   await t.test('entries with equal descriptions and without an id are all made', async () => {
@@ -72,6 +74,102 @@ t.test('runs that change the same account', async (t) => {
     for await (const _ of api.tunnelCredential.list()) t.fail('none is made')
   })
 
+  const policiesOf = async (): Promise<unknown[]> => {
+    const found: unknown[] = []
+    for await (const { description } of api.ipPolicy.list()) found.push(description)
+    return found
+  }
+  const versionNow = async (): Promise<number> => (await api.batch({ requests: [] })).version
+  /** Of a client of an edge. */
+  const expectation = (server_name: string, client_ip: string, decision: string) => ({
+    description: `${client_ip} at ${server_name}`,
+    given: { type: 'tcp_connection', conn: { client_ip, server_name, server_port: 1 } },
+    expect: { decision },
+  })
+  const guarded = (cidr: string, decision: string) => ({
+    ip_policies: [{ id: 'guard', description: 'guard', rules: [{ cidr, action: 'allow' }] }],
+    tcp_edges: [
+      {
+        description: 'guarded',
+        hostports: ['guarded.example.com:1'],
+        ip_restriction: { ip_policy_ids: ['guard'] },
+      },
+    ],
+    policy_tests: [expectation('guarded.example.com', '203.0.113.9', decision)],
+  })
+
+  await t.test('what is refused in the end leaves everything as it was', async (t) => {
+    await applied(guarded('203.0.113.0/24', 'allow'))
+    const before = await versionNow()
+    const others = {
+      ip_policies: [{ description: 'never made' }, ...guarded('198.51.100.0/24', 'x').ip_policies],
+    }
+    given({ ...guarded('203.0.113.0/24', 'allow'), ...others })
+    t.match(await weir(['apply', file]), { code: 1, output: /The policy test .* would fail/ })
+    t.equal(await versionNow(), before)
+    t.notOk((await policiesOf()).includes('never made'))
+  })
+
+  await t.test('a policy test and what it is about change together, and it stays the same one', async (t) => {
+    const idOf = async (): Promise<unknown> => {
+      for await (const { id, description } of api.policyTest.list())
+        if (String(description).includes('guarded')) return id
+      return undefined
+    }
+    const before = await idOf()
+    await applied(guarded('198.51.100.0/24', 'block'))
+    t.equal(await idOf(), before)
+  })
+
+  await t.test('a hostport that would move, and be refused there, stays where it is', async (t) => {
+    await applied({ tcp_edges: [{ description: 'had it', hostports: ['moving.example.com:1'] }] })
+    given({
+      tcp_edges: [
+        { description: 'had it', hostports: ['stays.example.com:1'] },
+        { description: 'gets it', hostports: ['moving.example.com:1'] },
+      ],
+      policy_tests: [expectation('moving.example.com', '192.0.2.1', 'block')],
+    })
+    const before = await versionNow()
+    t.match(await weir(['apply', file]), { code: 1, output: /would fail/ })
+    t.equal(await versionNow(), before)
+  })
+
+  await t.test('more than one request holds is made by several', async () => {
+    const many = Array.from({ length: 1_100 }, (_, index) => ({ description: `many ${index}` }))
+    await applied({ ip_policies: many })
+    const large = Array.from({ length: 500 }, (_, index) => ({
+      cidr: `10.${index >> 8}.${index & 255}.0/24`,
+      action: 'deny',
+    }))
+    const wide = (rules: readonly object[]) => ({
+      ...guarded('198.51.100.0/24', 'block'),
+      ip_policies: [
+        { id: 'large', description: 'large', rules },
+        ...guarded('198.51.100.0/24', 'block').ip_policies,
+      ],
+    })
+    await applied(wide(large))
+    await applied(wide(large.slice(400).map((rule) => ({ ...rule, action: 'allow' }))))
+  })
+
+  await t.test('while others change the account', async (t) => {
+    const { id } = await api.ipPolicy.create({ description: 'busy' })
+    let isOver = false
+    const busy = (async () => {
+      for (let turn = 0; !isOver; turn += 1) {
+        await api.ipPolicy.update(id, { metadata: `${turn}` })
+        await new Promise((resolve) => setTimeout(resolve, 300))
+      }
+    })()
+    given({ ip_policies: [{ description: 'made meanwhile' }] })
+    const outcomes = await weir(['apply', file])
+    isOver = true
+    await busy
+    const made = (await policiesOf()).filter((each) => each === 'made meanwhile').length
+    t.equal(made, outcomes.code === 0 ? 1 : 0, outcomes.output)
+  })
+
   await t.test('--prune deletes all but the key of the run, which comes last', async (t) => {
     await applied(
       { keys: [{ description: 'a' }, { description: 'own' }, { description: 'b' }] },
@@ -85,6 +183,7 @@ t.test('runs that change the same account', async (t) => {
       https_edges: null,
       ip_policies: [],
       reserved_addrs: [],
+      policy_tests: [],
       keys: [{ description: 'b' }],
     })
     t.match(await weir(['apply', file, '--prune'], own), {

@@ -73,7 +73,7 @@ async function restoreRules(
   const past = await store.pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
   const plan = whileKeyLasts(caller, planRestored(caller, id, past, now(), slicesOf(request)))
   const principal = principalOf(request)
-  if (validateOnly) return store.rehearseRules(accountId, principal, id, plan)
+  if (validateOnly) return store.rehearsals.ofRules(accountId, principal, id, plan)
   return store.replaceRules(accountId, principal, id, plan, request.work?.signal)
 }
 

@@ -68,7 +68,7 @@ export function registerRules(app: FastifyInstance, context: WriteContext, trial
       return answerTrial(context, reply, trial)
     }
     const counts = validateOnly
-      ? await store.rehearseRules(caller.accountId, principal, id, plan)
+      ? await store.rehearsals.ofRules(caller.accountId, principal, id, plan)
       : await store.replaceRules(caller.accountId, principal, id, plan, request.work?.signal)
     return sendJson(reply, counts)
   })

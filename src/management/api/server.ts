@@ -6,35 +6,32 @@
  * type ▸ bounds at the same time ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a
  * person can act on.
  */
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
-import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import type { GeoDatabases } from '../../delivery/record/geo.js'
 import type { PartitionSet } from '../../delivery/wire/partitions.js'
 import type { ListeningServer } from '../../ground/core/http-listen.js'
-import { newId } from '../../ground/core/ids.js'
-import { requestBodyBytesMax } from '../../ground/core/limits.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import { challenger } from '../../words/resource/challenger.js'
 import { eventSubscription } from '../../words/resource/event-subscription.js'
 import { resources } from '../../words/resource/registry.js'
 import type { View } from '../../words/view/view.js'
-import { trustOf } from '../access/caller.js'
 import type { KeyUses } from '../access/key-uses.js'
 import type { Sessions } from '../access/sessions.js'
 import type { SignInCodes } from '../access/sign-in-codes.js'
 import type { Usage } from '../access/usage.js'
-import { connectionLimits } from '../exchange/connection-limits.js'
 import { readable } from '../exchange/rows.js'
 import { answerCounter } from '../http/answer-counter.js'
+import { Batches } from '../http/batch.js'
 import { AtOnce } from '../http/bounds/at-once.js'
 import { Auth } from '../http/caller/auth.js'
 import { refuseBody } from '../http/context.js'
 import { acceptBodies, guard } from '../http/guard.js'
-import { answerUnreadable, Connections, undecodablePath } from '../http/http-errors.js'
+import { Connections, undecodablePath } from '../http/http-errors.js'
+import { httpOptions, takeoverOf } from '../http/http-options.js'
 import { MissingValues } from '../http/missing-values.js'
 import { answerProblem } from '../http/refused-requests.js'
 import { traceRequests } from '../http/request-spans.js'
+import { markBatchable } from '../http/write-handlers.js'
 import { ownersIn } from '../insight/dead-letter-owner.js'
 import { Decider } from '../insight/decider.js'
 import type { Live } from '../insight/live.js'
@@ -54,6 +51,7 @@ import type { LogReader } from '../store/logs/log-reader.js'
 import type { TrafficReader } from '../store/logs/traffic-reader.js'
 import { Challengers } from '../write/challengers.js'
 import { registerAccountTrials } from './account-trial-routes.js'
+import { registerBatches } from './batch-routes.js'
 import { registerBouncers } from './bouncers/bouncer-routes.js'
 import { registerChallengerInsight } from './challengers/challenger-insight.js'
 import { challengerCreation, registerChallengers } from './challengers/challenger-routes.js'
@@ -153,9 +151,6 @@ export interface ApiOptions extends OpenapiOptions {
   readonly listening?: Pick<ListeningServer, 'server' | 'answerWith'>
 }
 
-/** Longer than any request line, so that ids are checked by their form and never by fastify. */
-const pathParamCharsMax = 16 * 1024
-
 export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   const { occurrences, listening, geo, eventKinds } = given
   const missingValues = new MissingValues(geo, eventKinds)
@@ -167,7 +162,7 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   const answerUndecodable = undecodablePath(async (request) => auth.check(request), answer)
   const takeover = takeoverOf(listening)
   const app = fastify({
-    ...httpOptions(options, connections),
+    ...httpOptions(options.trustedProxies, connections),
     ...takeover.options,
     // Such a request reaches no hook.
     frameworkErrors: (error, request, reply) => {
@@ -181,6 +176,8 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   app.setErrorHandler(answer)
   acceptBodies(app)
   app.decorateRequest('caller')
+  app.decorateRequest('batch')
+  markBatchable(app)
   app.addHook('onRequest', (request, reply, done) => {
     countAnswer(request, reply)
     done()
@@ -188,55 +185,22 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   traceRequests(app)
   await openReference(app, options)
   const atOnce = new AtOnce(occurrences)
-  await guard(app, auth, atOnce)
+  const batches = new Batches()
+  await guard(app, auth, atOnce, batches)
   const document = () => app.swagger()
   await app.register((open) => registerOpenPages(open, document, eventKinds, missingValues.names, atOnce))
   await app.register(async (open) => registerSessions(open, { ...options, auth }))
   const { pastRows, keys } = options.context.store
   await app.register(async (open) => registerBouncers(open, { ...options, pastRows, keys }))
-  await app.register(async (guarded) => registerResources(guarded, options))
+  await app.register(async (guarded) => registerResources(guarded, options, batches))
   await app.ready()
   takeover.done()
   return app
 }
 
-/** Passes the requests of a listening server to the API once it is complete. */
-function takeoverOf(listening: ApiOptions['listening']) {
-  let done = (): void => {}
-  const options: Pick<FastifyHttpOptions<Server>, 'serverFactory'> = {}
-  if (listening !== undefined)
-    options.serverFactory = (answer) => {
-      done = () => listening.answerWith(answer)
-      return listening.server
-    }
-  return { options, done: () => done() }
-}
-
-const httpOptions = (
-  { trustedProxies }: ApiOptions,
-  connections: Connections,
-): FastifyHttpOptions<Server> => ({
-  bodyLimit: requestBodyBytesMax,
-  requestTimeout: connectionLimits.requestTimeout,
-  keepAliveTimeout: connectionLimits.keepAliveTimeout,
-  trustProxy: trustedProxies.length === 0 ? false : trustOf(trustedProxies),
-  genReqId: () => newId('op_'),
-  routerOptions: { maxParamLength: pathParamCharsMax },
-  forceCloseConnections: 'idle',
-  // Requests that arrive during the stop are still answered; the store is closed afterwards.
-  return503OnClosing: false,
-  http: connectionLimits,
-  clientErrorHandler: (error, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-    else void connections.unreadable(socket as Socket, () => answerUnreadable(error, socket as Socket))
-  },
-  // Resources have only the methods that the document describes, and HEAD is not one.
-  exposeHeadRoutes: false,
-})
-
 type WholeOptions = ApiOptions & { readonly context: WriteContext }
 
-function registerResources(app: FastifyInstance, options: WholeOptions): void {
+function registerResources(app: FastifyInstance, options: WholeOptions, batches: Batches): void {
   const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', (request, _reply, done) => {
     refuseBody(request)
@@ -244,6 +208,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   })
   const starts = new PastStarts(replays, () => options.view.state.rowsOf(eventSubscription.kind))
   app.addHook('onClose', async () => starts.close())
+  registerBatches(app, context, batches)
   const challengers = new Challengers(context.writes)
   const creations: Readonly<Record<string, Creation>> = {
     [eventSubscription.kind]: starts,

@@ -171,7 +171,7 @@ export function registerTrials(app: FastifyInstance, context: WriteContext, tria
       const planned = whileKeyLasts(caller, withRows(plan))
       // The trial shows tests that fail, instead of being refused.
       const author = { ...caller.principal, skipsTests: true }
-      const rows = await context.store.rehearse(caller.accountId, author, planned)
+      const rows = await context.store.rehearsals.of(caller.accountId, author, planned)
       const job = { ...openJob(context, caller, range), rows }
       const removes = removedParts(readable(context), rows)
       const tests = await testsWith(context, caller, { puts: rows })

@@ -4,20 +4,25 @@ import { badRequest, shown } from '../../ground/core/errors.js'
 import { supported } from '../../ground/core/nearest.js'
 import type { AnyResource, Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
+import type { ViewState } from '../../words/view/view-state.js'
 import { checkAccountRight } from '../access/account-rights.js'
 import type { Caller } from '../access/caller.js'
 import { checkNames, objectBody } from '../exchange/body/input.js'
 import type { Presenter } from '../exchange/present.js'
 import { readable, rowOf, unknownResource } from '../exchange/rows.js'
 import { isKeyKind } from '../store/known-keys.js'
+import type { Rehearsals } from '../store/rehearsals.js'
 import type { Store } from '../store/store.js'
 import { jsonType } from './answer-headers.js'
+import type { Batch } from './batch.js'
 import type { MissingValues } from './missing-values.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set before a route runs. */
     caller: Caller
+    /** Set if the request is a part of a batch. */
+    batch: Batch | undefined
   }
 }
 
@@ -32,11 +37,10 @@ export type RouteStore = Pick<
   | 'settled'
   | 'commit'
   | 'commitOnce'
-  | 'rehearse'
-  | 'rehearseRules'
-  | 'verifyPlan'
+  | 'commitBatch'
+  | 'stage'
   | 'replaceRules'
->
+> & { readonly rehearsals: Pick<Rehearsals, 'of' | 'ofBatch' | 'ofRules'> }
 
 export interface ApiContext {
   readonly store: RouteStore
@@ -86,6 +90,10 @@ export function isTrueIn<Name extends string>(query: Partial<Record<Name, string
   throw badRequest(`The query parameter "${name}" is ${shown(text)}: true or false is allowed.`)
 }
 
+/** The state that a request is answered from: within a batch, that which the writes before it leave. */
+const stateFor = (context: ApiContext, { batch }: FastifyRequest): ViewState =>
+  batch?.state ?? readable(context)
+
 /** The parent's id as a field, for a resource below another one's path. Throws if there is no such parent. */
 export function parentOf(
   context: ApiContext,
@@ -94,7 +102,7 @@ export function parentOf(
 ): Record<string, string> {
   if (parent === undefined) return {}
   const id = pathParams(request)[parent.field] ?? ''
-  rowOf(readable(context), request.caller.accountId, resourceOf(parent.kind), id)
+  rowOf(stateFor(context, request), request.caller.accountId, resourceOf(parent.kind), id)
   return { [parent.field]: id }
 }
 
@@ -107,7 +115,7 @@ export function rowAt(
 ): Row {
   const parent = parentOf(context, request, resource)
   const id = pathParams(request)[param] ?? ''
-  const row = rowOf(readable(context), request.caller.accountId, resource, id)
+  const row = rowOf(stateFor(context, request), request.caller.accountId, resource, id)
   const isBelow = Object.entries(parent).every(([field, parentId]) => row[field] === parentId)
   if (!isBelow || !isBelieved(context, resource, row)) throw unknownResource(resource, id)
   return row

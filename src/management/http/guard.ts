@@ -14,6 +14,7 @@ import { checkKeyRight, rightFor } from '../access/key-rights.js'
 import { parseJsonBody } from '../exchange/body/json-body.js'
 import { parseLargeBody } from '../exchange/body/large-body.js'
 import { addAnswerHeaders } from './answer-headers.js'
+import type { Batch, Batches } from './batch.js'
 import type { AtOnce } from './bounds/at-once.js'
 import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounds/bounded-work.js'
 import type { Auth } from './caller/auth.js'
@@ -30,10 +31,20 @@ declare module 'fastify' {
   }
 }
 
-export async function guard(app: FastifyInstance, auth: Auth, atOnce: AtOnce): Promise<void> {
+export async function guard(
+  app: FastifyInstance,
+  auth: Auth,
+  atOnce: AtOnce,
+  batches: Batches,
+): Promise<void> {
   boundWork(app, atOnce)
   await addAnswerHeaders(app)
   app.addHook('onRequest', (request, reply, done) => {
+    request.batch = batches.of(request)
+    if (request.batch !== undefined) {
+      admitPart(request, request.batch)
+      return done()
+    }
     if (request.routeOptions.config.isOpen) return done()
     const caller = auth.check(request)
     const admitted = (found: Caller): Promise<void> | undefined => {
@@ -53,6 +64,14 @@ function admit(request: FastifyRequest, caller: Caller): void {
   if (request.is404) throw nothingThere(request)
   checkHost(request)
   checkContentType(request)
+}
+
+/** The caller of a batch was admitted as a whole; each part needs its right. */
+function admitPart(request: FastifyRequest, { caller }: Batch): void {
+  admit(request, caller)
+  const { method, routeOptions } = request
+  if (!routeOptions.config.isBatchable)
+    throw badRequest(`${method} ${routeOptions.url} can't be a part of a batch: send it by itself.`)
 }
 
 function checkRight({ caller, method, routeOptions }: FastifyRequest): void {

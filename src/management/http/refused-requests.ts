@@ -74,5 +74,6 @@ export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
     const error = refusalOf(occurrences, thrown, request)
+    if (request.batch !== undefined) request.batch.fault = error
     reply.status(error.status).headers(problemHeadersOf(error)).send(problemBody(error, request.id))
   }

@@ -3,7 +3,7 @@
  * is done once and repetitions get the first answer. When to take `validate_only`, and when something else:
  * docs/before-a-change.md.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../../ground/core/errors.js'
 import { idempotencyKeyCharsMax } from '../../ground/core/limits.js'
 import type { ViewState } from '../../words/view/view-state.js'
@@ -34,14 +34,27 @@ interface WriteOptions {
   readonly written?: (request: FastifyRequest, answer: WriteAnswer) => Promise<void> | void
 }
 
+/** Handlers that may answer a part of a batch. */
+const batchable = new WeakSet<object>()
+
+/** Marks the routes of such handlers. Called before routes are registered. */
+export function markBatchable(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (batchable.has(route.handler)) route.config = { ...route.config, isBatchable: true }
+  })
+}
+
 /** The handler of a write, from a function that makes its plan. */
-export const writeHandler =
-  (
-    context: ApiContext,
-    planFor: (request: FastifyRequest) => Promise<Plan<WriteAnswer>> | Plan<WriteAnswer>,
-    { parameters = [], written = () => {} }: WriteOptions = {},
-  ): Handler =>
-  async (request, reply) => {
+export function writeHandler(
+  context: ApiContext,
+  planFor: (request: FastifyRequest) => Promise<Plan<WriteAnswer>> | Plan<WriteAnswer>,
+  { parameters = [], written = () => {} }: WriteOptions = {},
+): Handler {
+  const handler: Handler = async (request, reply) => {
+    const finish = async (answer: WriteAnswer) => written(request, answer)
+    const { batch } = request
+    if (batch !== undefined)
+      return send(reply, batch.plan(withWarnings(context, await planFor(request)), finish))
     const validateOnly = isValidateOnly(request, parameters)
     const key = keyOf(request)
     const { accountId } = request.caller
@@ -49,7 +62,7 @@ export const writeHandler =
     const { store } = context
     const planned = async () => withWarnings(context, whileKeyLasts(request.caller, await planFor(request)))
     if (validateOnly) {
-      const { once: _, ...answer } = await store.rehearse(accountId, principal, await planned())
+      const { once: _, ...answer } = await store.rehearsals.of(accountId, principal, await planned())
       return send(reply, answer)
     }
     const commit = async () =>
@@ -57,9 +70,12 @@ export const writeHandler =
         ? store.commit(accountId, principal, await planned())
         : ((await store.answered(key)) ?? store.commitOnce(accountId, principal, await planned(), key))
     const answer = await withOutcomeOf(commit)
-    await afterwards('a step after it failed', async () => written(request, answer))
+    await afterwards('a step after it failed', () => finish(answer))
     return send(reply, answer)
   }
+  batchable.add(handler)
+  return handler
+}
 
 /** The plan, with warnings about what it stores. */
 const withWarnings =
@@ -105,7 +121,7 @@ export const actionHandler =
   }
 
 /** The result of a step after the work of a request. `failed`: its failure as a clause. */
-async function afterwards<T>(failed: string, step: () => Promise<T>): Promise<T> {
+export async function afterwards<T>(failed: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
@@ -133,7 +149,7 @@ export function principalOf({ caller, query }: FastifyRequest): Principal {
 const printableAscii = /^[ -~]+$/
 
 /** The idempotency key of a POST; repeating other methods has no further effect anyway. */
-function keyOf(request: FastifyRequest): RequestKey | undefined {
+export function keyOf(request: FastifyRequest): RequestKey | undefined {
   const { method, url, body, caller } = request
   const key = method === 'POST' ? onlyHeader(request, 'Idempotency-Key') : undefined
   if (key === undefined) return undefined
@@ -152,7 +168,10 @@ function asked({ query }: FastifyRequest): string {
   return Object.keys(others).length === 0 ? '' : `?${JSON.stringify(others)}`
 }
 
-function send(reply: FastifyReply, { status, location, body, once, warnings }: WriteAnswer): FastifyReply {
+export function send(
+  reply: FastifyReply,
+  { status, location, body, once, warnings }: WriteAnswer,
+): FastifyReply {
   reply.status(status)
   if (warnings !== undefined) reply.header(warningHeader, warnings.join(' '))
   if (location !== undefined) reply.header('Location', location)

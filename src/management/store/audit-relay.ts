@@ -11,7 +11,7 @@ import { PackWriter } from '../../delivery/wire/pack.js'
 import { ahead } from '../../ground/core/concurrency.js'
 import { contextHeaders, tracing } from '../../ground/core/telemetry/tracing.js'
 import type { Nats } from '../../ground/nats/nats.js'
-import { type AuditEvent, type Change, hasBulk } from './change/change.js'
+import { type AuditEvent, type Change, hasBulk, versioned } from './change/change.js'
 
 const messageBytesMax = 256 * 1024
 const patienceMs = 5_000
@@ -41,14 +41,15 @@ export class AuditRelay {
     this.#renderBulk = renderBulk
   }
 
-  /** `changes`: committed together, the last one as this version; only the last one may have events it does not hold. */
+  /** `changes`: committed together, the last one as this version. */
   async publish(accountId: string, version: number, changes: readonly Change[]): Promise<void> {
     const last = changes.at(-1)!
     const audits = changes.flatMap((change) => change.audits)
-    if (audits.length === 0 && !hasBulk(last)) return
+    const bulks = versioned(version, changes).filter(({ change }) => hasBulk(change))
+    if (audits.length === 0 && bulks.length === 0) return
     let part = 0
     let published = await this.#lastPublished(accountId)
-    const rendered = this.#renderBulk(accountId, version, last)
+    const rendered = this.#rendered(accountId, bulks)
     for await (const pack of ahead(packsOf({ audits, at: last.at }, rendered))) {
       part += 1
       while (!isBeyond(published, version, part)) {
@@ -67,6 +68,13 @@ export class AuditRelay {
           sequence === undefined ? await this.#lastPublished(accountId) : { version, part, sequence }
       }
     }
+  }
+
+  async *#rendered(
+    accountId: string,
+    bulks: ReturnType<typeof versioned>,
+  ): AsyncIterable<readonly AuditEvent[]> {
+    for (const { version, change } of bulks) yield* this.#renderBulk(accountId, version, change)
   }
 
   async #lastPublished(accountId: string): Promise<PublishedPart> {

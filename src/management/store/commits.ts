@@ -3,20 +3,18 @@
  * (`write-group.ts`), and each gets its own answer. An answer may depend on earlier writes of the group, so none is given
  * before the group is carried out.
  */
-import { now } from '../../ground/core/clock.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import { beginTogether, inSpan, type Span, spanning, tracing } from '../../ground/core/telemetry/tracing.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
-import type { ViewState } from '../../words/view/view-state.js'
 import type { Repeatable } from './change/answers.js'
 import type { Principal } from './change/change.js'
 import type { FinishedHead } from './change/heads.js'
 import { beforeCommit, committed, notWritten } from './change/outcome.js'
-import { changeOf, isEmpty, type Plan } from './change/plan.js'
+import { isEmpty, type Plan } from './change/plan.js'
 import type { AccountParts, SettledAccount } from './change/settled-account.js'
 import type { Claims } from './claims/claims.js'
 import type { Queues } from './queues.js'
-import { withKeptSecrets } from './sealed-values.js'
+import { planChange, Stage } from './stage.js'
 import type { VerifyWrite } from './verify.js'
 import { WriteGroup } from './write-group.js'
 
@@ -28,14 +26,29 @@ interface CommitsParts extends AccountParts {
   readonly verify: VerifyWrite
 }
 
-interface Write<T> {
+/** A request, and where its answer goes. */
+interface Asked<R> {
   readonly principal: Principal
-  readonly plan: Plan<T>
-  readonly repeatable: Repeatable<T> | undefined
+  readonly repeatable: Repeatable<R> | undefined
   /** That of its request, if it is traced. */
   readonly span: Span | undefined
-  resolve(result: T): void
+  resolve(result: R): void
   reject(error: unknown): void
+}
+
+interface Write<T> extends Asked<T> {
+  readonly plan: Plan<T>
+}
+
+/** Writes that are committed together or not at all. */
+export interface BatchedPlans<T, R> {
+  /** Each is planned with the state that those before it leave. */
+  readonly plans: readonly Plan<T>[]
+  resultOf(results: readonly T[]): R
+}
+
+interface BatchWrite<T, R> extends Asked<R> {
+  readonly batch: BatchedPlans<T, R>
 }
 
 /** A write that was planned as a part of its group. */
@@ -67,16 +80,38 @@ export class Commits {
   /** Resolves with the plan's result when the change is durable; rejects with what the plan throws. */
   add<T>(accountId: string, principal: Principal, plan: Plan<T>, repeatable?: Repeatable<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const waiting = getOrMake(this.#waiting, accountId, () => [])
       const span = tracing()?.current()
       const write = { principal, plan, repeatable, span, resolve, reject }
-      waiting.push({
+      this.#wait(accountId, {
         span,
         join: (known, group) => this.#join(accountId, known, group, write),
         refuse: (error) => this.#refuse(accountId, write, error),
       })
-      if (waiting.length === 1) this.#enqueue(accountId)
     })
+  }
+
+  /** The same for writes that are committed together or not at all. */
+  addBatch<T, R>(
+    accountId: string,
+    principal: Principal,
+    batch: BatchedPlans<T, R>,
+    repeatable?: Repeatable<R>,
+  ): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      const span = tracing()?.current()
+      const write = { principal, batch, repeatable, span, resolve, reject }
+      this.#wait(accountId, {
+        span,
+        join: (known, group) => this.#joinBatch(accountId, known, group, write),
+        refuse: (error) => this.#refuse(accountId, write, error),
+      })
+    })
+  }
+
+  #wait(accountId: string, write: WaitingWrite): void {
+    const waiting = getOrMake(this.#waiting, accountId, () => [])
+    waiting.push(write)
+    if (waiting.length === 1) this.#enqueue(accountId)
   }
 
   /** Other work of the account, such as a replacement of rules, gets its turn between two groups. */
@@ -141,7 +176,7 @@ export class Commits {
    */
   async #refuse<T>(
     accountId: string,
-    { repeatable, resolve, reject }: Write<T>,
+    { repeatable, resolve, reject }: Asked<T>,
     error: unknown,
   ): Promise<void> {
     if (repeatable === undefined) return reject(notWritten(error))
@@ -167,12 +202,8 @@ export class Commits {
     // Also if its answer depends on writes of the group that fail.
     const fail = (error: unknown): void => reject(notWritten(error))
     if (repeatable !== undefined && group.hasRequest(repeatable.request.key)) return undefined
-    try {
-      const before = await repeatable?.before()
-      if (before !== undefined) return bothWays(() => resolve(before))
-    } catch (unread) {
-      return bothWays(() => reject(unread))
-    }
+    const before = await answeredBefore(write)
+    if (before !== undefined) return before
     try {
       for (;;) {
         const planned = await planChange(accountId, group.nextVersion, principal, plan, group.state, secrets)
@@ -180,13 +211,13 @@ export class Commits {
         if (isEmpty(draft) && repeatable === undefined) return { answer: () => resolve(draft.result), fail }
         const answer = repeatable && { answer: repeatable.kept(draft.result) }
         const change = { ...planned.change, ...answer }
-        heads.checkSize(known, group.nextVersion, change)
+        heads.checkSize(known, group.nextVersion, [change])
         if (!group.takes(draft, change)) return undefined
         const { base, state } = group
-        const { puts, removals } = draft
+        const { puts, removals, claims: claimed = [] } = draft
         await draft.check?.({ state, puts, removals })
         await verify({ accountId, principal, base, state, puts, removals })
-        const acquire = () => claims.acquire(accountId, group.nextVersion, draft)
+        const acquire = () => claims.acquire(accountId, group.nextVersion, claimed)
         if (!(await beforeCommit(() => inSpan(span, acquire)))) continue
         group.add(draft, change)
         return { answer: () => resolve(draft.result), fail: reject }
@@ -195,22 +226,49 @@ export class Commits {
       return { answer: () => reject(notWritten(error)), fail }
     }
   }
+
+  /** A batch is a group of its own. */
+  async #joinBatch<T, R>(
+    accountId: string,
+    known: FinishedHead,
+    group: WriteGroup,
+    write: BatchWrite<T, R>,
+  ): Promise<Joined | undefined> {
+    if (group.changes.length > 0) return undefined
+    const { heads, claims, secrets, verify } = this.#parts
+    const { principal, batch, repeatable, span, resolve, reject: fail } = write
+    const before = await answeredBefore(write)
+    if (before !== undefined) return before
+    try {
+      for (;;) {
+        const { base, nextVersion } = group
+        const stage = new Stage(accountId, nextVersion, base)
+        const result = batch.resultOf(await stage.planAll(principal, batch.plans, secrets))
+        const answer = (): void => resolve(result)
+        const changes = stage.changesWith(principal, repeatable && { answer: repeatable.kept(result) })
+        if (changes.length === 0) return { answer, fail }
+        const version = nextVersion + changes.length - 1
+        heads.checkSize(known, version, changes)
+        await stage.check((whole) => verify({ accountId, principal, ...whole }))
+        const acquire = () => claims.acquire(accountId, version, stage.claims)
+        if (!(await beforeCommit(() => inSpan(span, acquire)))) continue
+        group.addBatch(changes)
+        return { answer, fail }
+      }
+    } catch (error) {
+      return { answer: () => fail(notWritten(error)), fail }
+    }
+  }
+}
+
+/** The first answer to a request that repeats another one, or why that is not known. */
+async function answeredBefore<R>({ repeatable, resolve, reject }: Asked<R>): Promise<Joined | undefined> {
+  try {
+    const before = await repeatable?.before()
+    return before === undefined ? undefined : bothWays(() => resolve(before))
+  } catch (unread) {
+    return bothWays(() => reject(unread))
+  }
 }
 
 const bothWays = (answer: () => void): Joined => ({ answer, fail: answer })
-
-/** The change that a plan makes of a state. */
-export async function planChange<T>(
-  accountId: string,
-  version: number,
-  principal: Principal,
-  plan: Plan<T>,
-  state: ViewState,
-  secrets: Bucket,
-) {
-  const at = now()
-  const draft = plan(state, version, at)
-  const puts = await beforeCommit(() => withKeptSecrets(secrets, draft.puts, state))
-  const change = changeOf(accountId, version, at, principal, { ...draft, puts }, state)
-  return { draft, change }
-}

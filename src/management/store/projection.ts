@@ -6,6 +6,7 @@ import { monotonicMs, sleep } from '../../ground/core/clock.js'
 import { eachOf } from '../../ground/core/concurrency.js'
 import { unavailable } from '../../ground/core/errors.js'
 import { keysAtOnceMax } from '../../ground/core/limits.js'
+import { getOrMake } from '../../ground/core/maps.js'
 import type { Bucket } from '../../ground/nats/bucket.js'
 import { account } from '../../words/resource/account.js'
 import { apiKey } from '../../words/resource/api-key.js'
@@ -80,28 +81,29 @@ export class Projection {
   }
 
   /**
-   * Brings the bucket to the state after these changes, which were committed together, the last one as this version. Only
-   * the last one may write rules or remove more than one resource, and none writes what another one writes.
+   * Brings the bucket to the state after these changes, which were committed together, the last one as this version. What
+   * several of them write is written once, as the last one leaves it; only one that is alone replaces rules.
    */
   async apply(accountId: string, version: number, changes: readonly Change[]): Promise<void> {
     // The bucket has at least everything that the own view has.
     if (this.#view.latest.versionOf(accountId) >= version) return
     const writers = this.writers(accountId, version)
-    const change = changes.at(-1)!
-    const allPuts = changes.flatMap((each) => each.puts)
-    const puts = allPuts.filter(({ kind }) => kind !== ruleKind)
+    const all = changes.flatMap(({ puts }) => puts)
+    const isNewAccount = all.some(({ kind, isNew }) => kind === account.kind && isNew)
+    const last = [...new Map(all.map((put) => [rowKey(put.kind, put.row.id), put])).values()]
+    const puts = last.filter(({ kind }) => kind !== ruleKind)
     const removals = changes.flatMap((each) => each.removals).filter(({ kind }) => kind !== ruleKind)
     // A row that is a part of another one is there before that one names it.
     for (const some of [puts.filter(isInternal), puts.filter((put) => !isInternal(put))])
       await eachOf(some, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
-    const rules = new Map(change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))
-    await eachOf(change.chunks, keysAtOnceMax, (chunk) => this.#editChunk(writers, accountId, chunk, rules))
+    await eachOf(editsByChunk(changes), keysAtOnceMax, (edits) => this.#editChunk(writers, accountId, edits))
     await eachOf(removals, keysAtOnceMax, ({ kind, id }) => this.removeRow(writers, kind, id))
-    for (const policyId of change.emptiedPolicies) await this.removeRules(writers, policyId)
-    for (const replacement of change.replacements) await this.#replaceRules(writers, replacement)
-    const { counts, stored } = change
+    for (const policyId of changes.flatMap((each) => each.emptiedPolicies))
+      await this.removeRules(writers, policyId)
+    const { counts, stored, replacements } = changes.at(-1)!
+    for (const replacement of replacements) await this.#replaceRules(writers, replacement)
     await this.putState(writers, accountId, { version, stored, counts })
-    if (allPuts.some(({ kind, isNew }) => kind === account.kind && isNew)) await this.#countAccount(accountId)
+    if (isNewAccount) await this.#countAccount(accountId)
   }
 
   writers(accountId: string, version: number, basis?: Basis): Writers {
@@ -147,15 +149,12 @@ export class Projection {
     if (sealedFields(kind).length > 0) await writers.secrets.remove(secretKey(kind, id))
   }
 
-  #editChunk(
-    writers: Writers,
-    accountId: string,
-    { policyId, generation, chunk, put, gone }: ChunkChange,
-    rows: ReadonlyMap<string, Row>,
-  ): Promise<void> {
-    const rules = put.flatMap((id) => rows.get(id) ?? [])
+  /** The edits of one chunk, in their order. */
+  #editChunk(writers: Writers, accountId: string, edits: readonly ChunkEdit[]): Promise<void> {
+    const { policyId, generation, chunk } = edits[0]!.change
     return writers.config.write<RulesChunk>(rulesKey(policyId, generation, chunk), (before) => {
-      const edited = editedChunk(accountId, before, rules, gone)
+      let edited = before
+      for (const { change, rules } of edits) edited = editedChunk(accountId, edited, rules, change.gone)
       return JSON.stringify(edited) === JSON.stringify(before) ? undefined : edited
     })
   }
@@ -265,6 +264,26 @@ export function isCurrent(kind: string, there: Row | undefined, row: Row): there
   // An API key with another token, or a version that it does not have, was not written by Weir.
   if (kind === apiKey.kind) return there['token_hash'] === row['token_hash'] && there.version === row.version
   return there.version >= row.version
+}
+
+/** An edit of a chunk, and the rules that it puts there. */
+interface ChunkEdit {
+  readonly change: ChunkChange
+  readonly rules: readonly Row[]
+}
+
+/** By chunk, each in the order of the changes. */
+function editsByChunk(changes: readonly Change[]): Iterable<readonly ChunkEdit[]> {
+  const edits = new Map<string, ChunkEdit[]>()
+  for (const { puts, chunks } of changes) {
+    const rules = new Map(puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))
+    for (const change of chunks) {
+      const key = rulesKey(change.policyId, change.generation, change.chunk)
+      const put = change.put.flatMap((id) => rules.get(id) ?? [])
+      getOrMake(edits, key, () => []).push({ change, rules: put })
+    }
+  }
+  return edits.values()
 }
 
 /** Replaces a value of an earlier version only. */

@@ -5,7 +5,7 @@ import type { Row } from '../../words/resource/kind/define.js'
 import { resourceOf } from '../../words/resource/registry.js'
 import { secretsIn } from '../../words/view/entry-values.js'
 import { type SecretsEntry, secretKey } from '../../words/view/keys.js'
-import type { ViewState } from '../../words/view/view-state.js'
+import { ViewState } from '../../words/view/view-state.js'
 import type { Put } from './change/change.js'
 
 export const sealedFields = (kind: string): string[] =>
@@ -33,18 +33,36 @@ export async function readSecrets(
   return secrets.decoded(await secrets.get(secretKey(kind, id)), secretsIn)
 }
 
-/** Fills in sealed values that the puts leave out, from the rows they replace. */
-export const withKeptSecrets = (secrets: Bucket, puts: readonly Put[], state: ViewState): Promise<Put[]> =>
-  Promise.all(puts.map((put) => withKept(secrets, put, state)))
+/** A row that was planned before, and is to be committed together; undefined for one that is not. */
+export type PlannedBefore = (id: string) => Row | undefined
 
-async function withKept(secrets: Bucket, put: Put, state: ViewState): Promise<Put> {
+/** Fills in sealed values that the puts leave out, from the rows they replace. */
+export const withKeptSecrets = (
+  secrets: Bucket,
+  puts: readonly Put[],
+  state: ViewState,
+  before: PlannedBefore = () => undefined,
+): Promise<Put[]> => Promise.all(puts.map((put) => withKept(secrets, put, before(put.row.id) ?? state)))
+
+/** `from`: the state that has the row which is replaced, or that row with its sealed values. */
+async function withKept(secrets: Bucket, put: Put, from: ViewState | Row): Promise<Put> {
   const { kind, row, isNew } = put
   const names = isNew ? [] : sealedFields(kind).filter((name) => row[name] === undefined)
   if (names.length === 0) return put
-  const kept = await readSecrets(secrets, kind, row.id)
-  if (kept?.version !== state.rows.get(kind)?.get(row.id)?.version || kept === undefined) {
-    throw unavailable('The secret of this resource has not arrived in NATS yet.')
-  }
-  const values = Object.fromEntries(names.map((name) => [name, kept.sealed[name] ?? null]))
+  const sealed =
+    from instanceof ViewState ? await keptIn(secrets, kind, row.id, from) : (from as Record<string, unknown>)
+  const values = Object.fromEntries(names.map((name) => [name, sealed[name] ?? null]))
   return { ...put, row: { ...row, ...values } }
+}
+
+async function keptIn(
+  secrets: Bucket,
+  kind: string,
+  id: string,
+  state: ViewState,
+): Promise<Readonly<Record<string, unknown>>> {
+  const kept = await readSecrets(secrets, kind, id)
+  if (kept === undefined || kept.version !== state.rows.get(kind)?.get(id)?.version)
+    throw unavailable('The secret of this resource has not arrived in NATS yet.')
+  return kept.sealed
 }

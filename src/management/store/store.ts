@@ -6,7 +6,6 @@
  * every process that finds changes there: they are carried out (see `carrier.ts`), and the head is marked done. The
  * store knows rows, changes and buckets; it must never know HTTP, traffic or delivery.
  */
-import { now } from '../../ground/core/clock.js'
 import { payloadHeadroomBytes } from '../../ground/core/limits.js'
 import { expectSameKey, type Sealer } from '../../ground/core/seal.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
@@ -17,25 +16,33 @@ import type { IdleGeneration, ViewState } from '../../words/view/view-state.js'
 import { AuditRelay, type RenderBulk } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import { carryOut } from './carrier.js'
-import { Answers, type RequestKey, storedAnswer, type WriteAnswer } from './change/answers.js'
+import {
+  Answers,
+  type Repeatable,
+  type RequestKey,
+  storedAnswer,
+  type WriteAnswer,
+} from './change/answers.js'
 import type { Principal } from './change/change.js'
 import { ChangeRows } from './change/change-rows.js'
 import { Heads } from './change/heads.js'
-import { type Draft, isEmpty, type Plan, type RulesPlan } from './change/plan.js'
+import type { Plan, RulesPlan } from './change/plan.js'
 import { type SettledAccount, settle } from './change/settled-account.js'
 import { Claims } from './claims/claims.js'
 import type { Clickhouse } from './clickhouse/clickhouse.js'
 import { type Deployment, migrate } from './clickhouse/migrate.js'
-import { Commits, planChange } from './commits.js'
+import { type BatchedPlans, Commits } from './commits.js'
 import { History } from './history/history.js'
 import { PastRows } from './history/past-rows.js'
 import { KnownKeys } from './known-keys.js'
 import { Projection } from './projection.js'
 import { Queues } from './queues.js'
+import { Rehearsals } from './rehearsals.js'
 import { Repair } from './repair.js'
 import { RuleReplacer } from './replace-rules.js'
 import { Resealing } from './reseal.js'
 import { readSecrets } from './sealed-values.js'
+import { Stage } from './stage.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { Upkeep } from './upkeep.js'
 import type { VerifyWrite } from './verify.js'
@@ -75,8 +82,8 @@ export class Store {
   readonly #replacer: RuleReplacer
   readonly #upkeep: Upkeep
   readonly #commits: Commits
+  readonly rehearsals: Rehearsals
   readonly #waitsFor: StoreOptions['waitsFor']
-  readonly #verify: VerifyWrite
   /** One commit of an account at a time in this process: parallel ones would only lose the race for the head. */
   readonly #queues = new Queues()
   readonly view: View
@@ -92,7 +99,6 @@ export class Store {
     this.#buckets = buckets
     this.#deployment = deployment
     this.#waitsFor = options.waitsFor
-    this.#verify = options.verify
     const view = new View(buckets.config, occurrences)
     const rows = new ChangeRows(clickhouse)
     const projection = new Projection(buckets, view)
@@ -126,6 +132,8 @@ export class Store {
     const account = { heads, view, settled: (id: string) => this.#settle(id), verify: options.verify }
     const { secrets } = buckets
     this.#commits = new Commits({ ...account, queues: this.#queues, claims: this.#claims, secrets })
+    const { claims } = carriers
+    this.rehearsals = new Rehearsals({ ...account, heads, queues: this.#queues, claims, secrets })
     this.#replacer = new RuleReplacer({ ...account, config: buckets.config, projection, rows })
     const upheld = { heads, projection, repair, buckets, deployment, view }
     this.#upkeep = new Upkeep({ ...options, ...upheld, dropStaging: (idle) => this.dropStaging(idle) })
@@ -177,12 +185,15 @@ export class Store {
     plan: Plan<WriteAnswer>,
     key: RequestKey,
   ): Promise<WriteAnswer> {
-    const repeatable = {
+    return this.#checked(this.#commits.add(accountId, principal, plan, this.#repeatable(key)))
+  }
+
+  #repeatable(key: RequestKey): Repeatable<WriteAnswer> {
+    return {
       request: key,
       before: () => this.#answers.find(key),
-      kept: (answer: WriteAnswer) => storedAnswer(key, answer),
+      kept: (answer) => storedAnswer(key, answer),
     }
-    return this.#checked(this.#commits.add(accountId, principal, plan, repeatable))
   }
 
   /**
@@ -215,32 +226,21 @@ export class Store {
     return this.#answers.find(key)
   }
 
-  /** Resolves or rejects as `commit` would at present; nothing is changed. */
-  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
-  }
-
-  /** Resolves with the result of a plan, or rejects if its write would be refused. Changes nothing; checks no size. */
-  async verifyPlan<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    const { known, state } = await this.#settle(accountId)
-    const draft = plan(state, known.version + 1, now())
-    if (!isEmpty(draft)) await this.#verifyDraft(accountId, principal, state, draft)
-    return draft.result
-  }
-
-  /** The same for `replaceRules`. */
-  async rehearseRules<T>(
+  /** Commits several writes together or not at all. With a key, once for it, as `commitOnce`. */
+  commitBatch<T>(
     accountId: string,
     principal: Principal,
-    policyId: string,
-    plan: RulesPlan<T>,
-  ): Promise<T> {
-    const { state } = await this.#settle(accountId)
-    const { rules, isChange, result } = await plan(state, 0)
-    if (!isChange) return result
-    const changes = { puts: [], removals: [], rules: { policyId, rules } }
-    await this.#verify({ accountId, principal, base: state, state, ...changes })
-    return result
+    batch: BatchedPlans<T, WriteAnswer>,
+    key?: RequestKey,
+  ): Promise<WriteAnswer> {
+    const repeatable = key && this.#repeatable(key)
+    return this.#checked(this.#commits.addBatch(accountId, principal, batch, repeatable))
+  }
+
+  /** A place to plan the writes of a batch, with the account's present state. */
+  async stage(accountId: string): Promise<Stage> {
+    const { known, state } = await this.#settle(accountId)
+    return new Stage(accountId, known.version + 1, state)
   }
 
   /** Deletes staged rules, once it is certain that they were not committed and never will be. */
@@ -265,30 +265,6 @@ export class Store {
 
   #settle(accountId: string): Promise<SettledAccount> {
     return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
-  }
-
-  async #verifyDraft<T>(
-    accountId: string,
-    principal: Principal,
-    state: ViewState,
-    draft: Draft<T>,
-  ): Promise<void> {
-    const { puts, removals } = draft
-    await draft.check?.({ state, puts, removals })
-    await this.#verify({ accountId, principal, base: state, state, puts, removals })
-  }
-
-  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    const { secrets } = this.#buckets
-    for (;;) {
-      const { known, state } = await this.#settle(accountId)
-      const version = known.version + 1
-      const { draft, change } = await planChange(accountId, version, principal, plan, state, secrets)
-      if (isEmpty(draft)) return draft.result
-      this.#heads.checkSize(known, version, change)
-      await this.#verifyDraft(accountId, principal, state, draft)
-      if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
-    }
   }
 
   /** Waits for the writes that are under way. */

@@ -8,14 +8,11 @@
  * group that held one claim while it asked for the next could wait for another account's group, and that for this one.
  */
 
-import { getOrMake } from '../../ground/core/maps.js'
-import type { Row } from '../../words/resource/kind/define.js'
-import { policyKind, type RulesChunk, ruleKind } from '../../words/view/keys.js'
-import { ownersOf } from '../../words/view/owners.js'
-import type { SortedIds } from '../../words/view/sorted-ids.js'
-import { type IdleGeneration, ViewState } from '../../words/view/view-state.js'
+import { policyKind, ruleKind } from '../../words/view/keys.js'
+import type { ViewState } from '../../words/view/view-state.js'
 import type { Change } from './change/change.js'
 import { type Draft, splitRelease } from './change/plan.js'
+import { PlannedState } from './planned-state.js'
 
 /** Bounds what the client of the first write waits for. */
 const changesMax = 64
@@ -78,6 +75,12 @@ export class WriteGroup {
     this.#planned ??= new PlannedState(this.base)
     this.#planned.add(this.#accountId, version, change)
   }
+
+  /** Adds the changes of a batch to a group that has none yet; no other write follows. */
+  addBatch(changes: readonly Change[]): void {
+    this.changes.push(...changes)
+    this.#isClosed = true
+  }
 }
 
 const bytesOf = (change: Change): number => Buffer.byteLength(JSON.stringify(change))
@@ -94,72 +97,3 @@ const mayBeFollowed = ({ puts, removals, emptiedPolicies }: Change): boolean =>
   removals.length <= 1 &&
   !puts.some(({ kind }) => kind === ruleKind) &&
   !removals.some(({ kind }) => kind === ruleKind || kind === policyKind)
-
-/**
- * The configuration as it will be once writes that are planned, but not committed yet, are carried out: the next write
- * of their group is planned with it. It shares all rows with the state it is based on, except of the kinds that the
- * group writes. IP policy rules are not among them: a write of rules is the last one of its group.
- */
-class PlannedState extends ViewState {
-  readonly #base: ViewState
-  /** Rows of the kinds that the group writes. */
-  readonly #rows = new Map<string, Map<string, Row>>()
-  readonly #ids = new Map<string, SortedIds>()
-
-  constructor(base: ViewState) {
-    super()
-    this.#base = base
-    this.meta = base.meta
-    this.revision = base.revision
-    for (const [kind, rows] of base.rows) this.rows.set(kind, rows)
-    for (const [accountId, state] of base.accounts) this.accounts.set(accountId, state)
-  }
-
-  add(accountId: string, version: number, { puts, removals, stored, counts }: Change): void {
-    for (const { kind, row } of puts) {
-      this.#rowsOf(kind).set(row.id, row)
-      for (const owner of ownersOf(kind, row)) this.#idsOf(owner, kind).add(row.id)
-    }
-    for (const { kind, id, row } of removals) {
-      this.#rowsOf(kind).delete(id)
-      if (row !== null) for (const owner of ownersOf(kind, row)) this.#idsOf(owner, kind).delete(id)
-    }
-    this.accounts.set(accountId, { version, stored, counts })
-  }
-
-  #rowsOf(kind: string): Map<string, Row> {
-    return getOrMake(this.#rows, kind, () => {
-      const copy = new Map(this.#base.rows.get(kind))
-      this.rows.set(kind, copy)
-      return copy
-    })
-  }
-
-  #idsOf(ownerId: string, kind: string): SortedIds {
-    return getOrMake(this.#ids, `${ownerId} ${kind}`, () => this.#base.ids(ownerId, kind).copy())
-  }
-
-  override ids(ownerId: string, kind: string): SortedIds {
-    return this.#ids.get(`${ownerId} ${kind}`) ?? this.#base.ids(ownerId, kind)
-  }
-
-  override rules(policyId: string): ReturnType<ViewState['rules']> {
-    return this.#base.rules(policyId)
-  }
-
-  override generation(policyId: string, generation: string): ReadonlyMap<number, RulesChunk> {
-    return this.#base.generation(policyId, generation)
-  }
-
-  override idleGenerations(): Generator<IdleGeneration> {
-    return this.#base.idleGenerations()
-  }
-
-  override chunkOf(ruleId: string): number | undefined {
-    return this.#base.chunkOf(ruleId)
-  }
-
-  override revisionOf(key: string): number {
-    return this.#base.revisionOf(key)
-  }
-}

@@ -6,7 +6,7 @@
  * that was refused, and are deleted.
  */
 import { isoSeconds, monotonicMs, now, startOfSecond } from '../../ground/core/clock.js'
-import { conflict, unavailable } from '../../ground/core/errors.js'
+import { conflict, unavailable, WeirError } from '../../ground/core/errors.js'
 import { newId } from '../../ground/core/ids.js'
 import { ipListBytesPerAccountMax, ipListEntriesPerAccountMax } from '../../ground/core/limits.js'
 import { sourceIdentity } from '../../words/resource/fields/ip-list-source.js'
@@ -19,22 +19,23 @@ import { rowOf, rowsOf } from '../exchange/rows.js'
 import type { Principal } from '../store/change/change.js'
 import { notWritten, withOutcomeOf } from '../store/change/outcome.js'
 import { type Plan, unchanged } from '../store/change/plan.js'
+import type { Rehearsals } from '../store/rehearsals.js'
 import type { Store } from '../store/store.js'
-import type { PackedChunk, PackedList } from './list-packing.js'
+import { bytesPerChange, inChanges, type PackedChunk, type PackedList, packedBytes } from './list-packing.js'
 import { chunkRemovals } from './row-relations.js'
 import type { WriteResult, Writes } from './writes.js'
 
 const list = anyResource(ipList)
 
-/** Parts in one change: it must fit a message, and so must a group of writes. */
-const bytesPerChange = 384 * 1024
 /** Others may replace the same entries at the same time. */
 const triesMax = 5
 /** Parts that no list has named for so long were left behind. */
 const abandonedAfterMs = 10 * 60_000
 
 interface IpListEntriesParts {
-  readonly store: Pick<Store, 'settled' | 'commit' | 'verifyPlan' | 'view'>
+  readonly store: Pick<Store, 'settled' | 'commit' | 'view'> & {
+    readonly rehearsals: Pick<Rehearsals, 'verifyPlan'>
+  }
   readonly writes: Writes
 }
 
@@ -73,6 +74,24 @@ export class IpListEntries {
     return withOutcomeOf(() => this.#replace(write))
   }
 
+  /** The plan of a write that is a part of a batch, which one change must hold. `state`: what it will be planned with. */
+  planInBatch(write: EntriesWrite, state: ViewState): Plan<WriteResult> {
+    const placed = placedIn(state, write)
+    const bytes = packedBytes(placed.flatMap(({ row }) => row ?? []))
+    if (bytes > bytesPerChange)
+      throw new WeirError(
+        'ERR_BODY_TOO_LARGE',
+        `The entries have ${bytes} bytes, compressed: a batch takes at most ${bytesPerChange} of a list. Replace them by themselves.`,
+      )
+    const plan = this.#plan(write, placed, { puts: true })
+    return (...planning) => {
+      const { result, ...draft } = plan(...planning)
+      if (result === undefined)
+        throw unavailable(`The entries of ${write.listId} were replaced by others meanwhile.`)
+      return { ...draft, result }
+    }
+  }
+
   async #replace(write: EntriesWrite): Promise<WriteResult> {
     const { caller, principal, listId, validateOnly, signal } = write
     const { store } = this.#parts
@@ -82,7 +101,7 @@ export class IpListEntries {
       const placed = placedIn(await store.settled(accountId), write)
       const whole = this.#plan(write, placed, { puts: true })
       // A write that would be refused is refused before anything is stored.
-      const checked = await store.verifyPlan(accountId, principal, whole)
+      const checked = await store.rehearsals.verifyPlan(accountId, principal, whole)
       const done = checked && !validateOnly ? await this.#write(write, placed, whole) : checked
       if (done !== undefined) return done
       if (tries === triesMax)
@@ -248,21 +267,6 @@ function checkBounds(
     throw conflict(
       `The lists of the account would take ${allBytes} bytes, compressed: at most ${ipListBytesPerAccountMax} are allowed.`,
     )
-}
-
-const packedBytes = (rows: readonly Row[]): number =>
-  rows.reduce((sum, { data }) => sum + String(data).length, 0)
-
-function* inChanges(rows: readonly Row[]): Generator<readonly Row[]> {
-  let some: Row[] = []
-  for (const row of rows) {
-    if (some.length > 0 && packedBytes([...some, row]) > bytesPerChange) {
-      yield some
-      some = []
-    }
-    some.push(row)
-  }
-  yield some
 }
 
 const chunkPuts = (rows: readonly Row[], version: number) =>

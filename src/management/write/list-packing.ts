@@ -21,6 +21,7 @@ import { hash128 } from '../../ground/core/ids.js'
 import { ipListBytesPerAccountMax, ipListEntriesMax } from '../../ground/core/limits.js'
 import { packText } from '../../ground/core/packed-text.js'
 import type { Slices } from '../../ground/core/slices.js'
+import type { Row } from '../../words/resource/kind/define.js'
 import { decoded } from '../exchange/body/json-body.js'
 import { parseLargeBody } from '../exchange/body/large-body.js'
 
@@ -147,4 +148,24 @@ function isCut(line: string): boolean {
   for (let index = 0; index < line.length; index += 1)
     hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193)
   return ((hash >>> 8) & (linesPerCut - 1)) === 0
+}
+
+/** Parts in one change: it must fit a message, and so must a group of writes. */
+export const bytesPerChange = 384 * 1024
+
+/** Of parts as rows. */
+export const packedBytes = (rows: readonly Row[]): number =>
+  rows.reduce((sum, { data }) => sum + String(data).length, 0)
+
+/** Parts that fit one change each. */
+export function* inChanges(rows: readonly Row[]): Generator<readonly Row[]> {
+  let some: Row[] = []
+  for (const row of rows) {
+    if (some.length > 0 && packedBytes([...some, row]) > bytesPerChange) {
+      yield some
+      some = []
+    }
+    some.push(row)
+  }
+  yield some
 }

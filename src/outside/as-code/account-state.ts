@@ -21,7 +21,7 @@ export interface Live {
 }
 
 /** The operations of a kind, whichever it is. */
-export interface Operations {
+interface Operations {
   create(body: object, options?: object): Promise<JsonObject>
   list(options?: object): AsyncIterable<JsonObject>
   update(id: string, body: object, options?: object): Promise<JsonObject>
@@ -32,10 +32,6 @@ const pageMax = 100
 
 export const operationsOf = (client: Client, { name }: Pick<ManagedKind, 'name'>): Operations =>
   client[name as 'tcpEdge'] as unknown as Operations
-
-/** The operations of a module of edges or routes. */
-export const moduleOf = (operations: Operations, name: string): Pick<Operations, 'delete'> =>
-  (operations as unknown as Record<string, Operations>)[name]!
 
 /** By their kinds, each in the order in which they were made. */
 export async function readAccount(client: Client): Promise<ReadonlyMap<ManagedKind, readonly Live[]>> {

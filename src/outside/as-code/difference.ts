@@ -2,13 +2,13 @@
  * Start here: the difference between what the files want and what the account has, kind by kind: an entry may refer to those
  * of earlier kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
  */
-import { isObject, type JsonObject } from '../../ground/core/json-object.js'
+import { isObject, type JsonObject, mapTexts } from '../../ground/core/json-object.js'
 import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
-import { comparable, givenFields, givenOf, isEqual, mapTexts } from './given.js'
+import { comparable, givenFields, givenOf, isEqual } from './given.js'
 import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
@@ -52,9 +52,16 @@ export interface Plan {
   /** Ids of all that the account has. */
   readonly present: ReadonlySet<string>
   /** Members with secrets, of resources that stay. A secret is not shown, so each is sent: the same one changes nothing. */
-  readonly secrets: readonly { readonly kind: ManagedKind; readonly id: string; readonly body: JsonObject }[]
+  readonly secrets: readonly SecretMembers[]
   /** What the files call an id, also one of what is to be made. */
   readonly nameOf: (id: string) => string
+}
+
+interface SecretMembers {
+  readonly kind: ManagedKind
+  readonly name: string
+  readonly id: string
+  readonly body: JsonObject
 }
 
 interface Options {
@@ -70,7 +77,7 @@ export class Comparison {
   readonly #names = new LocalIds()
   readonly #bodies: EntryBodies
   readonly #parts: PartDifferences
-  readonly #secrets: Plan['secrets'][number][] = []
+  readonly #secrets: SecretMembers[] = []
   #checked = 0
   #unchecked = 0
   /** Addresses of reservations, by the names of these. */
@@ -153,23 +160,28 @@ export class Comparison {
       this.#addresses.set(name, kept === undefined ? addressToBe(id) : String(kept.shown['addr']))
     const parts = this.#parts.of(wanted, id, kept)
     const action = live === undefined ? 'create' : isReplaced ? 'replace' : 'update'
-    if (kept !== undefined) this.#addSecrets(kind, fields, body, kept.id)
+    if (kept !== undefined) this.#addSecrets(kind, name, fields, body, kept.id)
     if (action === 'update' && changed.length === 0 && Object.keys(parts.counts).length === 0)
       return undefined
     const fieldsNamed = mapTexts(changed, (text) => this.#names.nameOf(text))
     return { action, kind, name, place, id, live, body, fields: fieldsNamed, parts, refusal }
   }
 
-  #addSecrets(kind: ManagedKind, fields: Fields, body: Body, id: string): void {
-    const members = Object.entries(fields).filter(([name, field]) => {
+  #addSecrets(kind: ManagedKind, name: string, fields: Fields, body: Body, id: string): void {
+    const members = Object.entries(fields).filter(([member, field]) => {
       if (field.setBy !== 'client') return false
-      const given = secretsIn(field.schema, body[name])
+      const given = secretsIn(field.schema, body[member])
       return (
         given.length > 0 && given.every((each) => typeof each === 'string' && whyMissing(each) === undefined)
       )
     })
     if (members.length > 0)
-      this.#secrets.push({ kind, id, body: Object.fromEntries(members.map(([name]) => [name, body[name]])) })
+      this.#secrets.push({
+        kind,
+        name,
+        id,
+        body: Object.fromEntries(members.map(([member]) => [member, body[member]])),
+      })
   }
 
   /** What differs; another spelling of the same is none, which the API knows. */

@@ -63,13 +63,3 @@ function sorted(value: unknown): unknown {
 
 export const isEqual = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
-
-/** A copy of a value with other texts. */
-export function mapTexts<T>(value: T, replaced: (text: string) => string): T {
-  if (typeof value === 'string') return replaced(value) as T
-  if (Array.isArray(value)) return value.map((each: unknown) => mapTexts(each, replaced)) as T
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, mapTexts(each, replaced)]),
-  ) as T
-}

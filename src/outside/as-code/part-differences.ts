@@ -26,14 +26,16 @@ export interface Part {
   readonly id: string
   readonly isNew: boolean
   readonly body: Body
-  /** Its members that differ, if it is a route that is there. */
+  /** Its members that differ, if it is there. */
   readonly changed: readonly string[]
 }
 
 /** What is to be written; parts are undefined where they stay. */
 export interface Parts {
-  /** All rules. */
+  /** All rules. One whose action differs is a new one. */
   readonly rules?: readonly Part[]
+  /** Expired ones included. */
+  readonly rulesRemoved?: readonly string[]
   readonly entries?: readonly unknown[]
   /** Those that differ. */
   readonly routes?: readonly Part[]
@@ -72,14 +74,18 @@ export class PartDifferences {
       const subject = subjectOfRule(body as never)
       const one = known.get(subject)
       known.delete(subject)
-      const id = one === undefined ? this.#names.provisional(rule.idPrefix) : String(one['id'])
+      const differing = one === undefined ? [] : differingIn(ruleFields, body, one)
+      const isNew = one === undefined || differing.includes('action')
+      const id = isNew ? this.#names.provisional(rule.idPrefix) : String(one['id'])
       const name = body['list_id'] === null ? subject : this.#names.nameOf(subject)
       for (const each of [name, ruleName(policyId, name)]) this.#names.add(rule.kind, each, id)
       if (one === undefined) added += 1
-      else if (differingIn(ruleFields, body, one).length > 0) changed += 1
-      rules.push({ id, isNew: one === undefined, body, changed: [] })
+      else if (differing.length > 0) changed += 1
+      rules.push({ id, isNew, body, changed: differing })
     }
-    return partsOf('rules', { rules }, { added, changed, removed: known.size })
+    const kept = new Set(rules.map(({ id }) => id))
+    const rulesRemoved = (live?.rules ?? []).map((each) => String(each['id'])).filter((id) => !kept.has(id))
+    return partsOf('rules', { rules, rulesRemoved }, { added, changed, removed: known.size })
   }
 
   #routes(place: Place, given: unknown, edgeName: string, live: Live | undefined): Parts {

@@ -5,8 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../ground/core/errors.js'
-import { isObject } from '../../ground/core/json-object.js'
-import { mapTexts } from './given.js'
+import { isObject, mapTexts } from '../../ground/core/json-object.js'
 
 const form = /\$(?:\$\{|\{(env|file):([^{}]+)\})/g
 /** Begins a text in place of one that is not there; no client can send it. */

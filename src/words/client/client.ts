@@ -19,6 +19,7 @@ import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../re
 import type { AccountDraft } from '../shape/account-draft.js'
 import type { AddressCheck } from '../shape/address-check.js'
 import type { BacklogHistory } from '../shape/backlog-history.js'
+import type { BatchRequest, BatchResults } from '../shape/batch.js'
 import type { Change } from '../shape/decisions/change-schema.js'
 import type { Decision } from '../shape/decisions/decision.js'
 import type { DecisionName, LoggedDecision } from '../shape/decisions/logged-decision.js'
@@ -152,6 +153,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   overview(): Promise<OverviewAnswer>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
+  /** Writes that are made together or not at all; with `validateOnly`, whether they would be made. */
+  batch(request: BatchRequest, options?: CreateOptions): Promise<BatchResults>
   /** Runs policy tests: these, or all of the account; against the present configuration, or a draft. */
   runPolicyTests(tests?: PolicyTestsToRun['tests'], draft?: AccountDraft): Promise<PolicyTestRuns>
   /** Coverage: the parts of the configuration that policy tests reach, and those that traffic reached. */
@@ -260,6 +263,8 @@ export function openClient(options: HttpOptions): Client {
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
+    batch: async (body, { idempotencyKey, ...options } = {}) =>
+      http.send('POST', '/batch', { body, query: writeQuery(options), idempotencyKey }),
     runPolicyTests: async (tests, draft) =>
       http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),

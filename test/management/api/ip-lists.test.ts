@@ -174,12 +174,14 @@ t.test('IP lists', { timeout: 120_000 }, async (t) => {
         settled: store.settled.bind(store),
         commit: store.commit.bind(store),
         view,
-        verifyPlan: async (...check) => {
-          if (races-- > 0) {
-            await me.listEntries.replace(id, [{ cidr: other }])
-            await me.listEntries.replace(id, [{ cidr: one }])
-          }
-          return store.verifyPlan(...check)
+        rehearsals: {
+          verifyPlan: async (...check) => {
+            if (races-- > 0) {
+              await me.listEntries.replace(id, [{ cidr: other }])
+              await me.listEntries.replace(id, [{ cidr: one }])
+            }
+            return store.rehearsals.verifyPlan(...check)
+          },
         },
       },
     })

@@ -469,9 +469,13 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),
     commitOnce: (...planned) => after(() => store.commitOnce(...planned)),
-    rehearse: (...planned) => after(() => store.rehearse(...planned)),
-    rehearseRules: (...planned) => after(() => store.rehearseRules(...planned)),
-    verifyPlan: (...planned) => after(() => store.verifyPlan(...planned)),
+    commitBatch: (...planned) => after(() => store.commitBatch(...planned)),
+    stage: (accountId) => store.stage(accountId),
+    rehearsals: {
+      of: (...planned) => after(() => store.rehearsals.of(...planned)),
+      ofBatch: (...planned) => after(() => store.rehearsals.ofBatch(...planned)),
+      ofRules: (...planned) => after(() => store.rehearsals.ofRules(...planned)),
+    },
     replaceRules: (...planned) => after(() => store.replaceRules(...planned)),
   }
 }

@@ -5,6 +5,7 @@ import { until } from '../../harness/weir.js'
 import { newAccount, openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 import {
+  batchesWithKey,
   changesOfPolicy,
   creationsWithKey,
   deletionsWithManyRules,
@@ -61,11 +62,17 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
   t.equal(descriptions.at(-1), last, 'the last event shows the present state')
 })
 
-/** Side by side, four requests write four times as often as one: each kill meets each of them at another write. */
+/** Side by side, five requests write five times as often as one: each kill meets each of them at another write. */
 const step = 6
 
 t.test('killed at each write of requests of every sort', { timeout: 1_200_000 }, async (t) => {
-  const sorts = [changesOfPolicy, deletionsWithManyRules, creationsWithKey, replacementsOfRules]
+  const sorts = [
+    changesOfPolicy,
+    deletionsWithManyRules,
+    creationsWithKey,
+    replacementsOfRules,
+    batchesWithKey,
+  ]
   const requests = await Promise.all(
     sorts.map(async (make) => {
       const token = await newAccount(fixture, 'survivor')

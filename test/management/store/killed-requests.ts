@@ -5,6 +5,7 @@ import { bucketNames } from '../../../src/delivery/wire/names.js'
 import { ruleEventsPerMessage } from '../../../src/management/write/bulk-audits.js'
 import { ApiError } from '../../../src/words/client/client.js'
 import type { Resource } from '../../../src/words/client/kinds.js'
+import type { BatchRequest, BatchResults } from '../../../src/words/shape/batch.js'
 import { all, type Caller, statusOf } from '../../harness/caller.js'
 import type { StoreFixture } from '../../harness/store-fixture.js'
 import { type Rule, rulesByEvents, rulesWith, ruleTexts, storedRules } from './rules.js'
@@ -82,11 +83,14 @@ export const deletionsWithManyRules: MakeRequests = async (fixture, me) => {
   }
 }
 
+export const createWithKey = ({ ipPolicy }: Caller, key: string): Promise<Resource<'ipPolicy'>> =>
+  untilWritten(() => ipPolicy.create({ description: key }, { idempotencyKey: key }))
+
 /** Tries again if nothing was written: on an overloaded machine the database can seem to be away briefly. */
-export async function createWithKey({ ipPolicy }: Caller, key: string): Promise<Resource<'ipPolicy'>> {
+async function untilWritten<T>(write: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await ipPolicy.create({ description: key }, { idempotencyKey: key })
+      return await write()
     } catch (error) {
       if (!(error instanceof ApiError) || error.status_code !== 503) throw error
     }
@@ -143,6 +147,65 @@ export const replacementsOfRules: MakeRequests = async (fixture, me) => {
       t.strictSame(await rulesByEvents(t, fixture, id), rules, 'the audit events tell of the same rules')
       t.strictSame(await storedRules(t, fixture, id), rules, 'ClickHouse holds them')
       await me().replaceRules(id, [])
+    },
+  }
+}
+
+/** Each makes a policy with rules and an edge, and deletes those of the one before. */
+export const batchesWithKey: MakeRequests = async (fixture, me) => {
+  const batchOf = (point: string, policy?: string, edge?: string): BatchRequest['requests'] => [
+    ...(policy === undefined ? [] : [{ method: 'DELETE' as const, path: `/ip_policies/${policy}` }]),
+    ...(edge === undefined ? [] : [{ method: 'DELETE' as const, path: `/edges/tcp/${edge}` }]),
+    { method: 'POST', path: '/ip_policies', body: { description: point }, as: '#policy' },
+    ...['10.0.0.0/8', '192.168.0.0/16'].map((cidr) => ({
+      method: 'POST' as const,
+      path: '/ip_policy_rules',
+      body: { ip_policy_id: '#policy', cidr, action: 'allow' },
+    })),
+    {
+      method: 'POST',
+      path: '/edges/tcp',
+      body: {
+        description: point,
+        hostports: [`${point.replaceAll(/[^a-z0-9]/gi, '-')}.batch.example.com:22`],
+      },
+    },
+  ]
+  const first = await me().batch({ requests: batchOf('first') })
+  let [policy, edge] = [first.results.at(0)!.id!, first.results.at(-1)!.id!]
+  const policies = [policy]
+  let asked: BatchRequest['requests'] = []
+  return {
+    prepare: async (point) => {
+      asked = batchOf(point, policy, edge)
+    },
+    ask: (victim, point) => victim.batch({ requests: asked }, { idempotencyKey: point }).catch(unanswered),
+    check: async (t, point, answer) => {
+      const { results } = await untilWritten(() => me().batch({ requests: asked }, { idempotencyKey: point }))
+      if (answer !== undefined)
+        t.strictSame(
+          results,
+          (answer as BatchResults).results,
+          `${point}: it was answered, so the answer is repeated`,
+        )
+      policy = results.at(2)!.id!
+      edge = results.at(-1)!.id!
+      policies.push(policy)
+      t.strictSame(
+        [await all(me().ipPolicy.list()), await all(me().tcpEdge.list())].map((each) =>
+          each.map(({ id }) => id),
+        ),
+        [[policy], [edge]],
+        `${point}: made once, and those before are gone`,
+      )
+      t.equal((await all(me().rules(policy))).length, 2, `${point}: with its rules`)
+    },
+    end: async (t) => {
+      const own = (await fixture.audited()).filter(({ object }) => policies.includes(object.id))
+      const idsOf = (ending: RegExp) =>
+        own.filter(({ type }) => ending.test(type)).map(({ object }) => object.id)
+      t.strictSame(idsOf(/_created\.v0$/).sort(), policies.toSorted(), 'an event of each creation')
+      t.strictSame(idsOf(/_deleted\.v0$/).sort(), policies.slice(0, -1).sort(), 'and of each deletion')
     },
   }
 }

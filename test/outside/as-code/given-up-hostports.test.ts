@@ -1,18 +1,22 @@
 /** Hostports that edges give up because another one gets them. */
 import t from 'tap'
+import type { Difference } from '../../../src/outside/as-code/difference.js'
 import { hostportsGivenUp } from '../../../src/outside/as-code/given-up-hostports.js'
 import { managedKinds } from '../../../src/outside/as-code/managed-kinds.js'
 
-type Given = Parameters<typeof hostportsGivenUp>[0][number]
-
 const edge = (
-  action: Given['action'],
+  action: Difference['action'],
   id: string,
   before: readonly string[],
   after: readonly string[] | null,
   name = 'tcpEdge',
-): Given => ({
+): Difference => ({
   action,
+  name: id,
+  place: undefined,
+  fields: [],
+  parts: { counts: {} },
+  refusal: undefined,
   id,
   kind: managedKinds.find((kind) => kind.name === name)!,
   live: { body: { hostports: before } } as never,
@@ -50,6 +54,6 @@ for (const { title, differences, expected } of [
   },
 ] as const)
   t.test(title, async (t) => {
-    const found = hostportsGivenUp(differences).map(({ id, hostports }) => [id, hostports])
+    const found = hostportsGivenUp(differences).map(({ difference, hostports }) => [difference.id, hostports])
     t.same(found, expected)
   })

@@ -9,6 +9,7 @@ import { ipList } from '../../../words/resource/ip-list.js'
 import { anyResource } from '../../../words/resource/kind/define.js'
 import { resourceSchema } from '../../../words/resource/shown-schema.js'
 import { entriesBodySchema } from '../../../words/shape/ip-lists/ip-list-entries.js'
+import type { ViewState } from '../../../words/view/view-state.js'
 import { wordIn } from '../../exchange/query-values.js'
 import { readable } from '../../exchange/rows.js'
 import { slicesOf } from '../../http/bounds/bounded-work.js'
@@ -18,8 +19,15 @@ import { shownExample } from '../../http/openapi/examples.js'
 import { describe, routePath, shownBy } from '../../http/openapi/openapi.js'
 import { writeParameters } from '../../http/openapi/write-parameters.js'
 import { acceptRawBodies, rawBody } from '../../http/raw-body.js'
-import { isValidateOnly, principalOf, writeParameterNames } from '../../http/write-handlers.js'
+import {
+  isValidateOnly,
+  principalOf,
+  send,
+  withAnswer,
+  writeParameterNames,
+} from '../../http/write-handlers.js'
 import { packedList } from '../../write/list-packing.js'
+import type { WriteResult } from '../../write/writes.js'
 import type { WriteContext } from '../parts/write-context.js'
 
 const resource = anyResource(ipList)
@@ -77,21 +85,28 @@ function registerReplacement(app: FastifyInstance, context: WriteContext): void 
     body: bodySchema,
     query: Type.Object({ ...writeParameters.query.properties, format: formatParameter }),
   })
-  const config = { ...described.config, bodies: { types: Object.keys(formatOfType), gzip: true } } as const
+  const config = {
+    ...described.config,
+    bodies: { types: Object.keys(formatOfType), gzip: true },
+    isBatchable: true,
+  } as const
   app.put(path, { ...described, config, bodyLimit: ipListBodyBytesMax }, async (request, reply) => {
     const validateOnly = isValidateOnly(request, ['format'])
     const format = formatIn(request)
     const principal = principalOf(request)
     const { id } = rowAt(context, request, resource)
     const packed = await packedList(await bodyOf(request), format, slicesOf(request))
-    const { row } = await context.listEntries.replace({
-      caller: request.caller,
-      principal,
-      listId: id,
-      packed,
-      validateOnly,
-      signal: request.work?.signal,
-    })
+    const { batch, caller } = request
+    const write = { caller, principal, listId: id, packed, validateOnly, signal: request.work?.signal }
+    if (batch !== undefined) {
+      const plan = context.listEntries.planInBatch(write, batch.state)
+      const show = ({ row }: WriteResult, state: ViewState) => context.presenter.show(resource, row, state)
+      return send(
+        reply,
+        batch.plan(withAnswer(plan, (written, state) => ({ status: 200, body: show(written, state) }))),
+      )
+    }
+    const { row } = await context.listEntries.replace(write)
     return sendJson(reply, context.presenter.showJson(resource, row, readable(context)))
   })
 }

@@ -37,6 +37,7 @@ const bounds = {
     retryAfterSeconds: 5,
   },
   publish: { what: 'requests that publish records', perAccount: 4, perProcess: 12, retryAfterSeconds: 1 },
+  batch: { what: 'batches of changes', perAccount: 2, perProcess: 8, retryAfterSeconds: 2 },
   rules_restore: { what: 'restorations of rules', perAccount: 1, perProcess: 4, retryAfterSeconds: 5 },
   list_entries: {
     what: 'replacements of the entries of IP lists',

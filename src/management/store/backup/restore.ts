@@ -1,5 +1,6 @@
 /** Restores a backup into a deployment that has nothing yet. */
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import type { Sealer } from '../../../ground/core/seal.js'
 import type { Nats } from '../../../ground/nats/nats.js'
 import type { AnyResource } from '../../../words/resource/kind/define.js'
 import type { Clickhouse } from '../clickhouse/clickhouse.js'
@@ -48,10 +49,13 @@ export function openBackup(path: string, progressed: Progressed): OpenedBackup {
 const sizeOf = (files: readonly CopiedFile[]): number => files.reduce((sum, { size }) => sum + size, 0)
 
 /** Throws a `StartFault` if its secrets were sealed with another key. */
-export function expectKeyOf({ key_fingerprint }: Manifest, own: string): void {
-  if (key_fingerprint === own) return
+export function expectKeyOf(
+  { key_fingerprint }: Manifest,
+  own: Pick<Sealer, 'fingerprint' | 'knows'>,
+): void {
+  if (own.knows(key_fingerprint)) return
   throw new StartFault(
-    `The secret key here (${own}) is not the one of the backup (${key_fingerprint}): its secrets could not be read. ` +
+    `The secret key here (${own.fingerprint}) is not the one of the backup (${key_fingerprint}): its secrets could not be read. ` +
       'Put the secret.key of that deployment into the data directory, or set WEIR_SECRET_KEY to its key.',
   )
 }

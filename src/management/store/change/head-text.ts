@@ -1,6 +1,6 @@
 /** The head of an account as text. */
 import { jsonOf } from '../../../ground/core/bytes.js'
-import { badRequest } from '../../../ground/core/errors.js'
+import { WeirError } from '../../../ground/core/errors.js'
 import { isObject } from '../../../ground/core/json-object.js'
 import type { Head } from './change.js'
 
@@ -24,7 +24,12 @@ export function encodeHead(head: Head, bytesMax: number): string {
   const slim = JSON.stringify({ ...head, change: { ...head.change, removals } } satisfies Head)
   const bytes = Buffer.byteLength(slim)
   if (bytes <= bytesMax) return slim
-  throw badRequest(
-    `The change has ${bytes} bytes: at most ${bytesMax} are allowed. Split it into several requests.`,
+  const [code, what] =
+    head.earlier === undefined
+      ? (['ERR_INVALID_REQUEST', 'The change has'] as const)
+      : (['ERR_BODY_TOO_LARGE', 'The changes of the batch have'] as const)
+  throw new WeirError(
+    code,
+    `${what} ${bytes} bytes: at most ${bytesMax} are allowed. Split it into several requests.`,
   )
 }

@@ -133,10 +133,9 @@ export class Heads {
     changes: readonly Change[],
     version = known.version + changes.length,
   ): Promise<Commit | undefined> {
-    const change = changes.at(-1)!
-    const earlier = changes.length > 1 ? { earlier: changes.slice(0, -1) } : {}
-    const recent = [...known.recent, change.id].slice(-recentChangesMax)
-    const text = encodeHead({ version, change, ...earlier, recent }, this.bytesMax)
+    const held = heldOf(changes)
+    const recent = [...known.recent, held.change.id].slice(-recentChangesMax)
+    const text = encodeHead({ version, ...held, recent }, this.bytesMax)
     const committed = { version, changes, recent }
     // An attempt without an answer may have been stored, and may be stored still.
     let isInDoubt = false
@@ -155,9 +154,9 @@ export class Heads {
     }
   }
 
-  /** Throws if `commit` would refuse the change for its size. */
-  checkSize({ recent }: FinishedHead, version: number, change: Change): void {
-    encodeHead({ version, change, recent }, this.bytesMax)
+  /** Throws if `commit` would refuse the changes for their size. */
+  checkSize({ recent }: FinishedHead, version: number, changes: readonly Change[]): void {
+    encodeHead({ version, ...heldOf(changes), recent }, this.bytesMax)
   }
 
   /** The commit that was first may be our own, if the answer to our first try was lost. */
@@ -249,3 +248,9 @@ export class Heads {
     this.#parts.occurrences.resourceChanged({ ...subject, account_id, version, ...origin })
   }
 }
+
+/** Changes as a head holds them. */
+const heldOf = (changes: readonly Change[]) => ({
+  change: changes.at(-1)!,
+  ...(changes.length > 1 && { earlier: changes.slice(0, -1) }),
+})

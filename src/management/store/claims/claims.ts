@@ -6,11 +6,13 @@
  * writer's account, so that the old change can no longer be committed, and takes the claim over.
  */
 import { monotonicMs, sleep } from '../../../ground/core/clock.js'
+import { eachOf } from '../../../ground/core/concurrency.js'
 import { unavailable } from '../../../ground/core/errors.js'
+import { keysAtOnceMax } from '../../../ground/core/limits.js'
 import { traced } from '../../../ground/core/telemetry/tracing.js'
 import type { Bucket, BucketEntry } from '../../../ground/nats/bucket.js'
 import { claimKey } from '../../../words/view/keys.js'
-import { type Claim, claimsOf, type Draft, holds } from '../change/plan.js'
+import { type Claim, claimsOf, holds } from '../change/plan.js'
 import { type AccountParts, caughtUp, commitNothing } from '../change/settled-account.js'
 import { type ClaimHolder, decodeClaim, isSame } from './claim-holder.js'
 import { type AnnouncedClaim, NamesClaimed } from './names-claimed.js'
@@ -43,37 +45,42 @@ export class Claims {
   }
 
   /** Takes the claims of a draft; false if the plan must run again to claim another name. */
-  async acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
-    const { claims = [] } = draft
+  async acquire(accountId: string, version: number, claims: readonly Claim[]): Promise<boolean> {
     if (claims.length === 0) return true
     const attributes = { 'weir.claims': claims.length }
     return traced('claim', { kind: 'client', attributes }, () => this.#acquire(accountId, version, claims))
   }
 
   async #acquire(accountId: string, version: number, claims: readonly Claim[]): Promise<boolean> {
-    const taken: Claim[] = []
-    const giveBack = async (): Promise<void> => {
-      for (const { claim: text, id } of taken)
-        if (!holds(this.#parts.view.state, text, id)) await this.release(accountId, version, id, text)
-    }
-    for (const claim of claims) {
-      const holder = { account_id: accountId, id: claim.id, version }
-      const held = await this.#take(claim.claim, holder)
-      if (held.rival !== undefined) {
-        await giveBack()
-        return drawnAgain(claim)
-      }
-      taken.push(claim)
-      if (!(await this.#isOverlapped(claim, accountId, held.revision))) continue
-      await giveBack()
-      throw claim.overlaps()
-    }
-    return true
+    const revisions = new Map<Claim, number>()
+    const overlapped = new Set<Claim>()
+    await eachOf(claims, keysAtOnceMax, async (claim) => {
+      const held = await this.#take(claim.claim, { account_id: accountId, id: claim.id, version })
+      if (held.rival === undefined) revisions.set(claim, held.revision)
+    })
+    const isTaken = revisions.size === claims.length
+    // Only the later of two that overlap looks for the other, so all are taken by then.
+    if (isTaken)
+      await eachOf(revisions, keysAtOnceMax, async ([claim, revision]) => {
+        if (await this.#isOverlapped(claim, accountId, revision)) overlapped.add(claim)
+      })
+    if (isTaken && overlapped.size === 0) return true
+    for (const { claim, id } of revisions.keys())
+      if (!holds(this.#parts.view.state, claim, id)) await this.release(accountId, version, id, claim)
+    const rival = claims.find((claim) => !revisions.has(claim))
+    if (rival !== undefined) return drawnAgain(rival)
+    throw claims.find((claim) => overlapped.has(claim))!.overlaps()
   }
 
-  /** Like `acquire`, but takes nothing. */
-  async rehearse<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
-    for (const claim of draft.claims ?? []) {
+  /** Like `acquire`, but takes nothing. `released`: claims that will be free by then. */
+  async rehearse(
+    accountId: string,
+    version: number,
+    claims: readonly Claim[],
+    released: ReadonlySet<string> = new Set(),
+  ): Promise<boolean> {
+    for (const claim of claims) {
+      if (released.has(claim.claim)) continue
       const entry = await this.#parts.bucket.get(claimKey(claim.claim))
       // It may have been taken for a change that was not committed.
       const rival = this.#holderIn(claim.claim, entry)

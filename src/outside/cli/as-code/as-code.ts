@@ -2,8 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import type { Settings } from '../../../management/process/settings.js'
+import { ApiError, type Client } from '../../../words/client/client.js'
 import { readAccount } from '../../as-code/account-state.js'
-import { Application } from '../../as-code/apply.js'
+import { Application, versionOf } from '../../as-code/apply.js'
 import type { Difference } from '../../as-code/difference.js'
 import { exported } from '../../as-code/export.js'
 import { fileSchema } from '../../as-code/file-schema.js'
@@ -36,15 +37,40 @@ export async function exportAccount(
   else await writeFile(output, text)
 }
 
+/** Runs that begin again because others change the account. */
+const runsMax = 5
+
 export async function applyFiles(
   settings: Settings,
   paths: readonly string[],
   options: ApplyOptions,
 ): Promise<void> {
   const client = clientOf(settings)
-  const { plan } = await planOf(client, paths, options)
   const done: Difference[] = []
-  const application = new Application(client, {
+  for (let runs = 1; ; runs += 1) {
+    try {
+      return await applyOnce(client, paths, options, done)
+    } catch (error) {
+      if (!isOutdated(error) || runs === runsMax) throw error
+      process.stderr.write('The account was changed meanwhile: it is read again.\n')
+    }
+  }
+}
+
+const isOutdated = (error: unknown): boolean =>
+  error instanceof ApiError && error.error_code === 'ERR_DRAFT_OUTDATED'
+
+/** `done`: by this run and those before it. */
+async function applyOnce(
+  client: Client,
+  paths: readonly string[],
+  options: ApplyOptions,
+  done: Difference[],
+): Promise<void> {
+  const version = await versionOf(client)
+  const { plan } = await planOf(client, paths, options)
+  const before = done.length
+  const application = new Application(client, version, {
     tokens: options.tokens,
     done: (difference) => {
       done.push(difference)
@@ -54,13 +80,11 @@ export async function applyFiles(
   try {
     await application.run(plan)
   } catch (error) {
-    const left = plan.differences.length - done.length
+    const left = plan.differences.length + before - done.length
     if (done.length > 0)
-      process.stderr.write(
-        `${done.length} of ${plan.differences.length} differences are done; ${left} are left for the next run.\n`,
-      )
+      process.stderr.write(`${done.length} differences are done; ${left} are left for the next run.\n`)
     throw error
   }
   if (options.json) print(JSON.stringify(summaryOf(plan)))
-  else print(plan.differences.length === 0 ? 'Nothing differs.' : `${done.length} differences are done.`)
+  else print(done.length === 0 ? 'Nothing differs.' : `${done.length} differences are done.`)
 }
