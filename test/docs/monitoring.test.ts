@@ -163,6 +163,17 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
   ],
   'the overview names the part, and its source has metrics': ['weir_overview_parts_unread_total'],
   'the answer names the kind, and the log why': ['weir_findings_unread_total'],
+  'a role that waits is not ready, and says why in its log and on /readyz': [
+    'weir_role_waits_total',
+    'weir_role_waits_ended_total',
+    'weir_roles_unheard_total',
+    'weir_nats_unreachable_total',
+  ],
+  'nothing else suffers if a collector is away, and the log says it': [
+    'weir_telemetry_export_failures_total',
+    'weir_telemetry_export_recoveries_total',
+    'weir_telemetry_dropped_total',
+  ],
   'the bouncer gets an error, which its program logs': ['weir_bouncers_too_large_total'],
   'the state of the destination shows it': ['weir_destination_pauses_by_hand_total'],
   'someone loads a log of the past, and sees its counts': ['weir_records_history_total'],

@@ -94,6 +94,6 @@ t.test('a new key', async (t) => {
 t.test('without a service', async (t) => {
   const dir = join(t.testdir(), 'data')
   const running = run('programs/main.js', ['secret-key', 'rotate'], { WEIR_DATA_DIR: dir })
-  t.match(await running.ended, { code: 3 })
+  t.match(await running.ended, { code: 4 })
   t.match(running.output(), /No Weir runs on this data directory/)
 })

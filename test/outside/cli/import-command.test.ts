@@ -71,7 +71,7 @@ t.test('nothing answers', async (t) => {
   const [port] = await freePorts(1)
   const key = { CROWDSEC_API_KEY: 'k' }
   t.match(await weir(['crowdsec', `http://127.0.0.1:${port}`], key), {
-    code: 3,
+    code: 4,
     output: /does not answer: ECONNREFUSED/,
   })
 })

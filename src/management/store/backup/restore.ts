@@ -49,10 +49,7 @@ export function openBackup(path: string, progressed: Progressed): OpenedBackup {
 const sizeOf = (files: readonly CopiedFile[]): number => files.reduce((sum, { size }) => sum + size, 0)
 
 /** Throws a `StartFault` if its secrets were sealed with another key. */
-export function expectKeyOf(
-  { key_fingerprint }: Manifest,
-  own: Pick<Sealer, 'fingerprint' | 'knows'>,
-): void {
+export function expectKeyOf({ key_fingerprint }: Manifest, own: Pick<Sealer, 'fingerprint' | 'knows'>): void {
   if (own.knows(key_fingerprint)) return
   throw new StartFault(
     `The secret key here (${own.fingerprint}) is not the one of the backup (${key_fingerprint}): its secrets could not be read. ` +
