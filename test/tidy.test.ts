@@ -291,7 +291,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/management/operate/targets/target-test.ts':
     'a test of a target, next to what else is done with targets',
   'src/management/store/clickhouse/tls-agent.ts': 'TLS; its importer is as long as a file may be',
-  'src/management/store/carrier.ts': 'its importer, the store, is as long as a file may be',
   'src/outside/console/pages/ip-lists/new/use-step.tsx': 'a step of a flow, next to the other steps',
   'src/roles/begun-api-counters.ts': 'counters of the API alone; other roles must not load what it imports',
   'src/words/shape/explanation/readings.ts': 'a part of an answer; its importer is as long as a file may be',
@@ -309,14 +308,13 @@ const longFiles: Readonly<Record<string, string>> = {
   'src/management/insight/trials.ts': 'the states of a trial, each next to what leads out of it',
   'src/management/access/sessions.ts': 'a session from its beginning to its end, in memory and in the bucket',
   'src/management/scheduled/feeds/feed-turn.ts': 'one fetch, from the lock to the stored state',
-  'src/management/store/store.ts': 'a write, and all that is opened to carry it out',
   'src/words/client/client.ts': 'the list of all operations',
   'src/words/event/define.ts': 'the kinds of fields, beside what each may be declared with',
   'src/words/resource/fields/ip-list-source.ts':
     'one member of a resource: its schema, its checks, how it is shown',
 }
 const longFileLinesMax = 400
-const filesAtTopMax = 30
+const filesAtTopMax = 31
 const functionLinesMax = 70
 const topLevel = [
   'CHANGELOG.md',

@@ -42,7 +42,6 @@ export async function openApi(
   program: Program,
 ): Promise<Role> {
   const { settings, occurrences, eventKinds } = context
-  const { baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
   const otherwise = () => unavailable(`The API is starting: it waits for ${readiness.waited}.`)
   const options = { otherwise, http: connectionLimits }
@@ -57,7 +56,7 @@ export async function openApi(
   const { openBehind, openOperatorWatches } = await import('./operator-watches.js')
   const { openWayIn } = await import('./way-in.js')
   const { openLogWriter, openStoreParts } = await import('./store-parts.js')
-  const given = { baseUrl: () => baseUrl ?? listening.url, geo }
+  const given = { baseUrl: () => settings.api.baseUrl ?? listening.url, geo }
   const parts = await openStoreParts(context, given, release, { parent, waitsFor: readiness.waitsFor })
   const { store, nats, partitions, sealer } = parts
   reportProcess(nats, 'api', readiness, release, () => ({ addresses: { api: listening.url } }))
@@ -83,7 +82,7 @@ export async function openApi(
     lag,
     ...servedParts(parts),
     occurrences,
-    baseUrl,
+    baseUrl: settings.api.baseUrl,
     eventKinds,
     ...(await openJobs(jobs, context, program, release)),
     versionHeaders: settings.api.versionHeaders,

@@ -1,7 +1,4 @@
-/**
- * The permissions of Weir's roles on NATS: exactly the JetStream calls that each makes. Only the API creates streams and
- * buckets, and a role creates consumers only on streams it reads.
- */
+/** The permissions of Weir's roles on NATS: the calls that each makes. Only the API creates streams and buckets. */
 import { streamOf } from '../../ground/nats/bucket-stream.js'
 import {
   abuseDecisionSubject,

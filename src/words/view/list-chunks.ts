@@ -1,5 +1,5 @@
 /** The parts of IP lists in a state: see `resource/ip-list.ts`. */
-import { unpackText } from '../../ground/core/packed-text.js'
+import { unpackText } from '../../ground/core/text/packed-text.js'
 import type { Row } from '../resource/kind/define.js'
 import type { DeclaredRow } from '../resource/registry.js'
 

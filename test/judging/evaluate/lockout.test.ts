@@ -1,7 +1,7 @@
 /** Writes that lock an address out, by the rules, lists and restrictions that would hold after them. */
 import t from 'tap'
-import { packText } from '../../../src/ground/core/packed-text.js'
 import { Slices } from '../../../src/ground/core/slices.js'
+import { packText } from '../../../src/ground/core/text/packed-text.js'
 import { lockoutBy } from '../../../src/judging/evaluate/lockout.js'
 import type { PlannedWrite } from '../../../src/judging/evaluate/planned-configuration.js'
 import type { ConfigurationSource } from '../../../src/judging/evaluate/policy-source.js'

@@ -1,6 +1,6 @@
 /** A bouncer's bans, from a view that is in the middle of a change, and from the past. */
 import t from 'tap'
-import { packText } from '../../../src/ground/core/packed-text.js'
+import { packText } from '../../../src/ground/core/text/packed-text.js'
 import { AccountBans } from '../../../src/management/insight/bans/account-bans.js'
 import type { Ban, Bans } from '../../../src/management/insight/bans/bans.js'
 import type { PastRows } from '../../../src/management/store/history/past-rows.js'

@@ -4,8 +4,8 @@ import { entryOf, type ListEntry, linesIn } from '../../../src/ground/core/addre
 import { type Entries, entriesInText } from '../../../src/ground/core/address/list-formats.js'
 import { EntryFaults } from '../../../src/ground/core/entry-faults.js'
 import { ipListEntriesMax, resourceBytesMax } from '../../../src/ground/core/limits.js'
-import { unpackText } from '../../../src/ground/core/packed-text.js'
 import { Slices } from '../../../src/ground/core/slices.js'
+import { unpackText } from '../../../src/ground/core/text/packed-text.js'
 import { packEntries } from '../../../src/management/write/list-packing.js'
 
 function* repeated(count: number, of: (index: number) => Partial<ListEntry>): Entries {
