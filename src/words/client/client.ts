@@ -153,8 +153,6 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   overview(): Promise<OverviewAnswer>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
-  /** Writes that are made together or not at all; with `validateOnly`, whether they would be made. */
-  batch(request: BatchRequest, options?: CreateOptions): Promise<BatchResults>
   /** Runs policy tests: these, or all of the account; against the present configuration, or a draft. */
   runPolicyTests(tests?: PolicyTestsToRun['tests'], draft?: AccountDraft): Promise<PolicyTestRuns>
   /** Coverage: the parts of the configuration that policy tests reach, and those that traffic reached. */
@@ -263,8 +261,6 @@ export function openClient(options: HttpOptions): Client {
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
-    batch: async (body, { idempotencyKey, ...options } = {}) =>
-      http.send('POST', '/batch', { body, query: writeQuery(options), idempotencyKey }),
     runPolicyTests: async (tests, draft) =>
       http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
@@ -295,6 +291,9 @@ export function openClient(options: HttpOptions): Client {
 }
 
 const clientsOf = (http: Http) => ({
+  /** Writes that are made together or not at all; with `validateOnly`, whether they would be made. */
+  batch: (body: BatchRequest, { idempotencyKey, ...options }: CreateOptions = {}): Promise<BatchResults> =>
+    http.send('POST', '/batch', { body, query: writeQuery(options), idempotencyKey }),
   /** Promotes and discards challengers. */
   challengers: new ChallengerClient(http),
   /** Records and events that were set aside. */

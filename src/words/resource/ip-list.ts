@@ -175,7 +175,7 @@ export const ipListChunk = defineResource({
     /** The hash of its text, by which unchanged parts are found and used again. */
     hash: hidden(Type.String()),
     entries: hidden(Type.Integer()),
-    /** Lines (`core/address/list-entry.ts`), packed (`core/packed-text.ts`). */
+    /** Lines (`core/address/list-entry.ts`), packed (`core/text/packed-text.ts`). */
     data: hidden(Type.String()),
   },
 })
