@@ -326,7 +326,7 @@ export class Nats {
 
   /** Sends buffered messages, lets callbacks finish, closes. */
   async close(): Promise<void> {
-    this.#lost.back()
+    this.#lost.end()
     if (this.#connection.isClosed()) return
     await this.#near.close()
     try {

@@ -74,6 +74,7 @@ export class LostReason {
   readonly #options: NatsOptions
   #looking: AbortController | undefined
   #reason: string | undefined
+  #isOver = false
 
   constructor(options: NatsOptions) {
     this.#options = options
@@ -86,16 +87,21 @@ export class LostReason {
 
   /** Also each time that the library loses a connection while it tries to come back. */
   lost(): void {
-    if (this.#looking !== undefined) return
+    if (this.#isOver || this.#looking !== undefined) return
     this.#looking = new AbortController()
     void this.#look(this.#looking.signal)
   }
 
-  /** Also when the connection is closed. */
   back(): void {
     this.#looking?.abort()
     this.#looking = undefined
     this.#reason = undefined
+  }
+
+  /** The connection is closed, which the library reports as one that is lost. */
+  end(): void {
+    this.#isOver = true
+    this.back()
   }
 
   async #look(signal: AbortSignal): Promise<void> {
