@@ -27,6 +27,7 @@ export function registerBatches(app: FastifyInstance, context: WriteContext, bat
     path,
     success: [200, batchResultsSchema],
     body: batchSchema,
+    conflict: 'The account was changed after the expected version, or another account has such a name.',
     ...postParameters,
   })
   app.post(path, described, async (request, reply) => {
@@ -36,11 +37,13 @@ export function registerBatches(app: FastifyInstance, context: WriteContext, bat
     const { caller } = request
     const { accountId } = caller
     const principal = principalOf(request)
-    const before = key && (await store.answered(key))
-    if (before !== undefined) return send(reply, before)
     let answers: readonly WriteAnswer[] = []
     const { batch, answer } = await withOutcomeOf(async () => {
-      const batch = new Batch(caller, principal, await store.stage(accountId), expected_version)
+      const stage = await store.stage(accountId)
+      // Looked for after the stage: a change that an earlier request left is carried out by now, and its answer stored.
+      const before = key && (await store.answered(key))
+      if (before !== undefined) return { batch: undefined, answer: before }
+      const batch = new Batch(caller, principal, stage, expected_version)
       await batches.plan(app, batch, requests)
       const resultOf = (all: readonly WriteAnswer[]): WriteAnswer => {
         answers = all
@@ -53,7 +56,7 @@ export function registerBatches(app: FastifyInstance, context: WriteContext, bat
       return { batch, answer }
     })
     if (validateOnly) return send(reply, { ...answer, once: {} })
-    await afterwards('a step after it failed', () => batch.finish(answers))
+    await afterwards('a step after it failed', async () => batch?.finish(answers))
     return send(reply, answer)
   })
 }

@@ -120,9 +120,9 @@ export class Batch {
     return { status: 200, body, once: { results: once }, ...cutWarnings(warnings) }
   }
 
-  /** `answers`: to the parts, as they were committed. */
+  /** `answers`: to the parts, as they were committed; none if an earlier request did it. */
   async finish(answers: readonly WriteAnswer[]): Promise<void> {
-    for (const [index, finish] of this.#finishes.entries()) await finish(answers[index]!)
+    for (const [index, answer] of answers.entries()) await this.#finishes[index]!(answer)
   }
 }
 

@@ -160,6 +160,7 @@ t.test('accounts know nothing of each other', async (t) => {
           }),
         ],
         '/tries': ['tcp_edge', (id) => ({ removes: [id] })],
+        '/batch': ['tcp_edge', (id) => ({ requests: [{ method: 'DELETE', path: `/edges/tcp/${id}` }] })],
         '/event_subscriptions/try': [
           'event_destination',
           (id) => ({ ...subscription, destination_ids: [id] }),
