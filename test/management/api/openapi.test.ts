@@ -177,10 +177,12 @@ t.test('the OpenAPI document', async (t) => {
       const [first, ...others] = Object.keys(operation.responses)
       const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
       const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '431', '500', '503', '504']
-      // A write that can also be tried is accepted then. No one may be signed in. A draft may be outdated, a name kept by
-      // another account.
+      // A write that can also be tried is accepted then. No one may be signed in. A draft may be outdated, or what a batch
+      // expects; a name may be kept by another account.
       const mayConflict =
-        path === promotion || /^\/(edges\/(tcp|https)|reserved_domains)(\/[^/]*)?(\/restore)?$/.test(path)
+        path === promotion ||
+        path === '/batch' ||
+        /^\/(edges\/(tcp|https)|reserved_domains)(\/[^/]*)?(\/restore)?$/.test(path)
       const isOwn = (status: string): boolean =>
         status === '202' || (path === session && status === '204') || (mayConflict && status === '409')
       checks.equal(
