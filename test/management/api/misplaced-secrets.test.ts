@@ -113,7 +113,9 @@ t.test('misplaced secrets', async (t) => {
     const spellings = [traceOf(secret), encodeURIComponent(secret.replaceAll('\n', ' '))]
     const isTold = spellings.some((spelling) => answer.text.includes(spelling))
     if (isTold || answer.status >= 500) t.fail(`${what}: ${answer.status} ${answer.text}`)
-    if (/"body"/.test(answer.body.msg)) t.fail(`${what} names no field: ${answer.text}`)
+    // A part of a batch has a member of that name.
+    if (/"body"/.test(answer.body.msg) && !what.startsWith('POST /batch'))
+      t.fail(`${what} names no field: ${answer.text}`)
   }
   const send = async (method: string, path: string, secret: string, sent: RequestParts): Promise<void> =>
     check(`${method} ${path} ${JSON.stringify(sent)}`, secret, await me.raw.send(method, path, sent))
