@@ -136,6 +136,7 @@ export class Application {
 
   async #writeRest(plan: Plan): Promise<void> {
     const whole = stepsOf(plan, false, this.#written).main
+    if (whole.length === 0) return
     if (!movesNames(plan.differences) && (await this.#writer.writeWhole(whole))) return
     const { early, main } = stepsOf(plan, true, this.#written)
     const all: readonly Step[] = [...early, ...main]

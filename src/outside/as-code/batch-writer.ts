@@ -72,17 +72,20 @@ export class BatchWriter {
   /** By one batch; false if it can't hold them, and nothing is written. */
   async writeWhole(steps: readonly Step[]): Promise<boolean> {
     if (!this.#mayFit(steps)) return false
-    const results = await this.#unlessTooLarge(this.#send(steps, { idempotencyKey: newId('apply_') }))
-    if (results === undefined) this.#requestsMax = Math.ceil(countOf(steps) / 2)
-    else this.#take(steps, results)
-    return results !== undefined
+    const isWritten = await this.#unlessTooLarge(this.#commit(steps).then(() => true))
+    if (!isWritten) this.#requestsMax = Math.ceil(countOf(steps) / 2)
+    return isWritten === true
   }
 
-  /** By as few batches as can be. */
+  /** By as few batches as can be. A step that no batch holds is refused with the reason of the API. */
   async write(steps: readonly Step[]): Promise<void> {
-    if (steps.length === 0 || (await this.writeWhole(steps))) return
-    if (steps.length === 1) await this.#send(steps, {})
-    await this.#halves(steps)
+    if (steps.length === 0) return
+    if (steps.length === 1) await this.#commit(steps)
+    else if (!(await this.writeWhole(steps))) await this.#halves(steps)
+  }
+
+  async #commit(steps: readonly Step[]): Promise<void> {
+    this.#take(steps, await this.#send(steps, { idempotencyKey: newId('apply_') }))
   }
 
   async #unlessTooLarge<T>(sent: Promise<T>): Promise<T | undefined> {

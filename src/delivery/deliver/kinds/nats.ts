@@ -6,7 +6,7 @@ import { monotonicMs } from '../../../ground/core/clock.js'
 import { fail, ok, type Problem, type Result, shown } from '../../../ground/core/errors.js'
 import { objectOf, ruled, Type } from '../../../ground/core/schema.js'
 import type { OutgoingMessage } from '../../../ground/nats/confirmed-publisher.js'
-import type { OutsideNats, OutsideOptions } from '../../../ground/nats/outside.js'
+import type { OutsideNats, OutsideOptions } from '../../../ground/nats/outside/outside.js'
 import type { Refusal } from '../../../ground/nats/refusals.js'
 import { withDeadline } from '../../outgoing/deadline.js'
 import type { Fault, FaultClass } from '../../outgoing/fault-class.js'
@@ -124,7 +124,7 @@ const limits: KindLimits = {
 
 // --- client ---
 
-const room = loadedOnce(() => import('../../../ground/nats/outside.js'))
+const room = loadedOnce(() => import('../../../ground/nats/outside/outside.js'))
 
 const outsideOf = (
   { id, options }: DestinationConfig<NatsOptions>,

@@ -4,10 +4,10 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
-import { isAddress } from '../core/address/ip.js'
-import { shown } from '../core/errors.js'
-import { version } from '../core/package.js'
-import { NotNatsError, type ServerMessage, ServerMessages } from './server-messages.js'
+import { isAddress } from '../../core/address/ip.js'
+import { shown } from '../../core/errors.js'
+import { version } from '../../core/package.js'
+import { NotNatsError, type ServerMessage, ServerMessages } from '../server-messages.js'
 
 export interface OutsideServer {
   readonly host: string

@@ -14,13 +14,13 @@ import {
   usernamePasswordAuthenticator,
 } from '@nats-io/nats-core'
 import { deferred, NatsConnectionImpl, ProtocolHandler, type Transport } from '@nats-io/nats-core/internal'
-import { jsonOf } from '../core/bytes.js'
-import { after } from '../core/clock.js'
-import { ConfirmedPublisher, type Refusals } from './confirmed-publisher.js'
+import { jsonOf } from '../../core/bytes.js'
+import { after } from '../../core/clock.js'
+import { ConfirmedPublisher, type Refusals } from '../confirmed-publisher.js'
+import { UnreadableLoginError } from '../refusals.js'
 import { type OutsideServer, OutsideWire } from './outside-wire.js'
-import { UnreadableLoginError } from './refusals.js'
 
-export { refusalOf } from './refusals.js'
+export { refusalOf } from '../refusals.js'
 
 export type OutsideLogin =
   | { readonly token: string }
