@@ -8,6 +8,13 @@ import { destinationKinds } from '../delivery/deliver/kinds.js'
 import type { PartitionSet } from '../delivery/wire/partitions.js'
 import type { Occurrences } from '../ground/core/telemetry/occurrences.js'
 
+/** Of a role that looks at the versions of others. */
+export function beginVersionCounters(occurrences: Occurrences, role: string): void {
+  occurrences.roleWaits({ role, reason: '' }, 0)
+  occurrences.roleWaitEnded({ role }, 0)
+  occurrences.rolesUnheard({ role }, 0)
+}
+
 /** `kinds`: those of traffic events. */
 export function beginPipelineCounters(
   occurrences: Occurrences,

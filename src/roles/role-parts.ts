@@ -14,6 +14,7 @@ import { RoleVersions } from '../management/process/role-versions.js'
 import type { Settings } from '../management/process/settings.js'
 import { natsFiles } from '../management/process/tls-files.js'
 import type { Written } from '../management/process/write-watch.js'
+import { beginVersionCounters } from './begun-counters.js'
 import { isLocalNats } from './local-nats.js'
 
 /** As the settings have it. `waitsFor` takes the reason for which there is no connection yet. */
@@ -54,6 +55,7 @@ export async function joinOthers(
   role: RoleName,
   { parent, release, waitsFor }: Frame & Pick<Readiness, 'waitsFor'>,
 ): Promise<RoleVersions> {
+  beginVersionCounters(occurrences, role)
   const versions = release.own(new RoleVersions({ nats, role, occurrences }))
   if (parent === undefined) await versions.whenUnderstood(waitsFor)
   else versions.works()
