@@ -40,6 +40,7 @@ import type { Trials } from '../insight/trials.js'
 import { DeadLetterResender, type ResenderOptions } from '../operate/dead-letter-resender.js'
 import { DeadLetters, type DeadLettersOptions } from '../operate/dead-letters.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
+import type { Doctor } from '../operate/doctor/doctor.js'
 import { Overview } from '../operate/overview.js'
 import { PastStarts } from '../operate/past-starts.js'
 import type { RecordsLag } from '../operate/records-lag.js'
@@ -61,6 +62,7 @@ import { registerDeadLetters } from './dead-letter-routes.js'
 import { registerDecisions } from './decide-routes.js'
 import { registerDestinationOperations } from './destination-routes.js'
 import { isDestinationIn } from './destination-rows.js'
+import { registerDoctor } from './doctor-routes.js'
 import { registerEntriesList } from './ip-lists/entries-list.js'
 import { registerEntriesReplacement } from './ip-lists/entries-replacement.js'
 import { registerIpListPreview } from './ip-lists/ip-list-preview.js'
@@ -97,6 +99,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly context: Omit<WriteContext, 'missingValues'>
   readonly view: View
   readonly destinations: DestinationOperations
+  /** Looks at the whole deployment. */
+  readonly doctor: Pick<Doctor, 'recent'>
   /** Finds the countries of clients, for decisions. */
   readonly geo: GeoDatabases
   readonly live: Live
@@ -262,6 +266,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions, batches:
   const { links } = presenter
   const overview = new Overview({ ...options, stateOf, letters, links, statuses, policies, retentionMs })
   registerOverview(app, context, overview)
+  registerDoctor(app, context, options.doctor)
   registerTrials(app, context, trials)
   registerAccountTrials(app, context, trials)
 }

@@ -29,6 +29,7 @@ import type {
   DestinationStatus,
   testEventSchema,
 } from '../shape/delivery-status.js'
+import type { DoctorReport } from '../shape/doctor.js'
 import type { ExpressionFailures } from '../shape/expression-failure.js'
 import type { Findings } from '../shape/finding.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
@@ -151,6 +152,8 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   iamPolicy(destinationId: string): Promise<IamPolicy>
   /** Whether all is well, and what needs a hand. */
   overview(): Promise<OverviewAnswer>
+  /** What is wrong with the deployment: for accounts with the right `doctor`. */
+  doctor(): Promise<DoctorReport>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
   /** Runs policy tests: these, or all of the account; against the present configuration, or a draft. */
@@ -260,6 +263,7 @@ export function openClient(options: HttpOptions): Client {
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
+    doctor: async () => http.send('GET', '/doctor'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
     runPolicyTests: async (tests, draft) =>
       http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
