@@ -104,8 +104,7 @@ export async function openApi(
   await declareReady(context, readiness, { parts, books, behind })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
   if (parent === undefined) await announceApi(listening.url, opsUrl, settings.data.dir)
-  const addresses = { api: listening.url, ops: opsUrl }
-  return { ...roleOf(readiness), failing: async () => ({}), addresses }
+  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url, ops: opsUrl } }
 }
 
 /** The parts of the store that routes read from. */

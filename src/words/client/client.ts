@@ -152,8 +152,6 @@ export interface Client extends Kinds, ReturnType<typeof clientsOf> {
   iamPolicy(destinationId: string): Promise<IamPolicy>
   /** Whether all is well, and what needs a hand. */
   overview(): Promise<OverviewAnswer>
-  /** What is wrong with the deployment: for accounts with the right `doctor`. */
-  doctor(): Promise<DoctorReport>
   /** Findings: parts of the configuration that can hardly be meant. */
   findings(options?: Pick<StatsOptions, 'time'>): Promise<Findings>
   /** Runs policy tests: these, or all of the account; against the present configuration, or a draft. */
@@ -263,7 +261,6 @@ export function openClient(options: HttpOptions): Client {
     checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     iamPolicy: async (id) => http.send('GET', subpath(eventDestination, id, 'iam_policy')),
     overview: async () => http.send('GET', '/overview'),
-    doctor: async () => http.send('GET', '/doctor'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
     runPolicyTests: async (tests, draft) =>
       http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
@@ -302,6 +299,8 @@ const clientsOf = (http: Http) => ({
   challengers: new ChallengerClient(http),
   /** Records and events that were set aside. */
   deadLetters: new DeadLetterClient(http),
+  /** What is wrong with the deployment: for accounts with the right `doctor`. */
+  doctor: (): Promise<DoctorReport> => http.send('GET', '/doctor'),
   /** The entries of IP lists. */
   listEntries: new ListEntriesClient(http),
   /** Sessions of the web console: for a client without a token. */

@@ -1,7 +1,7 @@
 /**
  * Pages that `config/` builds, and their files, all from memory: the web console, one page for `/` and every path below
  * `/console`, the playground at `/playground`, and the API reference at `/docs`. Of each there is `index.html`, and
- * `assets/<name>-<hash>.<ext>`. Below `/docs` there is also `doctor.md`, the page that lines of `GET /doctor` name.
+ * `assets/<name>-<hash>.<ext>`. Below `/docs` there is also the page that lines of `GET /doctor` name.
  *
  * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir:
  * `src="{{root}}console/assets/console-ABCD1234.js"`. Each answer has the way up from its own path in that place, such as

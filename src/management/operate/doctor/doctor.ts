@@ -35,7 +35,7 @@ export type DoctorParts = ProcessParts &
   AccountParts &
   GeoipParts
 
-export interface DoctorOptions {
+interface DoctorOptions {
   /** All secrets that the process knows: what others say may repeat one. */
   readonly secrets: () => readonly string[]
   readonly checkWithinMs?: number
