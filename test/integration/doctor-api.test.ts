@@ -67,7 +67,10 @@ t.test('the deployment, over the API', async (t) => {
       { cidr: '198.51.100.7/32', action: 'allow' },
     ] as never)
     let report = await operator.api.doctor()
-    const ofTenant = () => linesOf(report, 'findings').find(({ about }) => about === tenant.accountId)
+    const ofTenant = () =>
+      linesOf(report, 'findings').find(
+        ({ about, state }) => about === tenant.accountId && state === 'warning',
+      )
     // The first look is kept for some seconds.
     await until('the finding is seen', async () => {
       report = await operator.api.doctor()
