@@ -54,7 +54,8 @@ export async function bundleConsole(root, directory) {
 }
 
 /**
- * Writes the API reference, and the page about `weir doctor`, which answers of the API link to, to `directory`; throws an error that names the place of each fault.
+ * Writes the API reference to `directory`, with the page about `weir doctor`, which the console links to; throws an error
+ * that names the place of each fault.
  *
  * @param {string} root of the package
  * @param {string} directory

@@ -25,7 +25,7 @@ import type { StoreParts } from './store-parts.js'
 interface Opened {
   readonly destinations: DestinationOperations
   readonly geo: GeoDatabases
-  readonly lag: RecordsLag
+  readonly lag: Pick<RecordsLag, 'now'>
   readonly clock: AwsClock
   readonly readiness: Pick<Readiness, 'metrics'>
   readonly secrets: SecretsView

@@ -290,7 +290,7 @@ async function openApi(
   const { doctor } = openDoctor(context, parts, {
     destinations: idleDestinations,
     geo,
-    lag: lag as never,
+    lag,
     clock: openAwsClock(occurrences),
     readiness: { metrics: async () => '' },
     secrets,
