@@ -64,7 +64,7 @@ export const nats = {
     'Processes of this instance that run or use a nats-server without the fixes of known security faults.',
   ),
   natsStoreLost: warn(
-    'NATS lost the data of this deployment; its streams were recreated, empty.',
+    'Streams of this deployment were not there and were made again, empty: `loss` says what is gone.',
     'weir_nats_store_losses_total',
     'Times that streams of a deployment in use were found missing and recreated.',
   ),
