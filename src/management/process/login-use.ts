@@ -1,0 +1,40 @@
+/** Connections to the local nats-server by a login, which its user of the system account may see. */
+import { jsonOf } from '../../ground/core/bytes.js'
+import { shown } from '../../ground/core/errors.js'
+import { openNats } from '../../ground/nats/nats.js'
+
+export interface LoginUse {
+  readonly connections: number
+  /** The names that programs give to their connections. */
+  readonly programs: readonly string[]
+}
+
+interface Answer {
+  readonly data?: { readonly total?: number; readonly connections?: readonly { readonly name?: string }[] }
+}
+
+const connectionsSubject = '$SYS.REQ.SERVER.PING.CONNZ'
+const answerWithinMs = 2_000
+/** Enough to recognize them. */
+const connectionsMax = 100
+
+/** By the name of each login; empty if the server can't be asked. `url`: the address for the user of the system account. */
+export async function usesOfLogins(
+  url: string | undefined,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, LoginUse>> {
+  const uses = new Map<string, LoginUse>()
+  if (url === undefined || names.length === 0) return uses
+  const nats = await openNats({ servers: [url], name: 'weir credentials', replicas: 1, isUpNow: true })
+  try {
+    for (const user of names) {
+      const question = JSON.stringify({ auth: true, user, limit: connectionsMax })
+      const { data } = jsonOf<Answer>(await nats.request(connectionsSubject, question, answerWithinMs))
+      const programs = new Set((data?.connections ?? []).map(({ name = '' }) => name))
+      uses.set(user, { connections: data?.total ?? 0, programs: [...programs].filter(Boolean).map(shown) })
+    }
+  } finally {
+    await nats.close()
+  }
+  return uses
+}
