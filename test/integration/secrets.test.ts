@@ -57,9 +57,7 @@ const wanted: readonly { role: string; count: number; secrets: readonly string[]
   {
     role: 'api',
     count: 1,
-    secrets: [
-      ...['WEIR_BOOTSTRAP_TOKEN', 'WEIR_SECRET_KEY', 'CLICKHOUSE_URL', ...awsNames],
-    ],
+    secrets: [...['WEIR_BOOTSTRAP_TOKEN', 'WEIR_SECRET_KEY', 'CLICKHOUSE_URL', ...awsNames]],
   },
   { role: 'pipeline', count: 2, secrets: [] },
   { role: 'decide', count: 1, secrets: [] },

@@ -20,7 +20,7 @@ import { usersOf } from '../../delivery/nats-server/nats-access.js'
 import { natsAccess } from '../../delivery/nats-server/nats-users.js'
 import { systemUrl } from '../../delivery/nats-server/server-config.js'
 import { monotonicMs, sleep } from '../../ground/core/clock.js'
-import { StartFault } from '../../ground/core/errors.js'
+import { messageOf, StartFault } from '../../ground/core/errors.js'
 import { isLoginTaken } from '../../ground/nats/reach.js'
 import { tryLock } from './file-lock.mjs'
 import { type LoginUse, usesOfLogins } from './login-use.js'
@@ -84,15 +84,15 @@ export class Credentials {
       )
   }
 
-  /** Begins, or goes on with what was begun. `isLoaded`: servers are not asked whether they take the new logins. */
-  rotate({ isLoaded = false } = {}): Promise<CredentialsReport> {
+  /** Begins, or goes on with what was begun. `isOffline`: this machine can't ask the servers whether they take new logins. */
+  rotate({ isOffline = false } = {}): Promise<CredentialsReport> {
     return this.#alone(async () => {
       for (const user of this.#users) {
         await this.#finishDrop(user)
         if (this.#stateOf(user) === 'one') this.#make(user)
       }
       const made = this.#users.filter((user) => this.#stateOf(user) === 'made')
-      if (!isLoaded && !(await this.#areTaken(made))) return this.status()
+      if (!isOffline && !(await this.#areTaken(made))) return this.status()
       for (const user of made) this.#use(user)
       return this.status()
     })
@@ -191,7 +191,7 @@ export class Credentials {
   async #areTaken(users: readonly string[]): Promise<boolean> {
     for (const user of users) {
       const address = readUserUrl(this.#dir, user, 'next') ?? ''
-      if (!this.#isLocal && !(await this.#isTaken(address))) return false
+      if (!this.#isLocal && !(await this.#isTaken(address).catch(unasked))) return false
       if (this.#isLocal && !(await this.#within(() => this.#isTaken(address))))
         throw new StartFault(this.#unheard('does not take the new logins'))
     }
@@ -240,3 +240,9 @@ export class Credentials {
 const load =
   'Load what "weir nats-config --credentials" prints into every nats-server (nats-server --signal reload).'
 const sinceLoaded = 'Since then, earlier logins are refused, and their connections closed.'
+
+function unasked(error: unknown): never {
+  throw new StartFault(
+    `Whether every nats-server takes the new logins is unknown: ${messageOf(error)}. They are made, and not in use. From a machine that can't reach the servers, use --offline.`,
+  )
+}

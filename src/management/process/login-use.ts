@@ -10,13 +10,17 @@ export interface LoginUse {
 }
 
 interface Answer {
-  readonly data?: { readonly total?: number; readonly connections?: readonly { readonly name?: string }[] }
+  /** `num_connections`: of those asked for. */
+  readonly data?: {
+    readonly num_connections?: number
+    readonly connections?: readonly { readonly name?: string }[]
+  }
 }
 
 const connectionsSubject = '$SYS.REQ.SERVER.PING.CONNZ'
 const answerWithinMs = 2_000
-/** Enough to recognize them. */
-const connectionsMax = 100
+/** The most that a server answers with unless it is asked for more. */
+const connectionsMax = 1_024
 
 /** By the name of each login; empty if the server can't be asked. `url`: the address for the user of the system account. */
 export async function usesOfLogins(
@@ -31,7 +35,10 @@ export async function usesOfLogins(
       const question = JSON.stringify({ auth: true, user, limit: connectionsMax })
       const { data } = jsonOf<Answer>(await nats.request(connectionsSubject, question, answerWithinMs))
       const programs = new Set((data?.connections ?? []).map(({ name = '' }) => name))
-      uses.set(user, { connections: data?.total ?? 0, programs: [...programs].filter(Boolean).map(shown) })
+      uses.set(user, {
+        connections: data?.num_connections ?? 0,
+        programs: [...programs].filter(Boolean).map((name) => shown(name)),
+      })
     }
   } finally {
     await nats.close()

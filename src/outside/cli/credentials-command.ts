@@ -5,7 +5,7 @@ import type { Settings } from '../../management/process/settings.js'
 
 interface Options {
   readonly user?: string
-  readonly loaded?: true
+  readonly offline?: true
   readonly json?: true
 }
 
@@ -19,7 +19,7 @@ const verbs: readonly Verb[] = [
   {
     name: 'rotate',
     description: 'make new logins, which are good next to the earlier ones; or finish what was begun',
-    run: (credentials, { loaded }) => credentials.rotate({ isLoaded: loaded === true }),
+    run: (credentials, { offline }) => credentials.rotate({ isOffline: offline === true }),
   },
   {
     name: 'status',
@@ -42,7 +42,7 @@ export function addCredentialsCommand(program: Command, settings: () => Settings
       .option('--user <name>', 'only this user of NATS')
       .option('--json', 'states, names, files and connections as JSON')
     if (name === 'rotate')
-      command.option('--loaded', 'do not ask your own nats-servers whether they take the new logins')
+      command.option('--offline', 'ask no nats-server of your own whether it takes the new logins')
     command.action(async (options: Options) => {
       const { Credentials } = await import('../../management/process/credentials.js')
       const report = await run(new Credentials(settings(), options.user), options)
