@@ -1,4 +1,4 @@
-/** Preloaded into a command by `--import`: it is killed right before the n-th time that it changes a file (`KILLED_AT_CHANGE`). */
+/** Preloaded into a command by `--import`, which is then killed right before its n-th change of a file (`KILLED_AT_CHANGE`). */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

@@ -1,4 +1,4 @@
-/** Users of NATS by accounts, with their permissions, as a nats-server is configured with them. Their logins are in `logins.ts`. */
+/** Users of NATS by accounts, with their permissions, as a server is configured with them. Their logins are in `logins.ts`. */
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Login } from './logins.js'

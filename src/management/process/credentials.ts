@@ -6,6 +6,7 @@
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type LoginUse, usesOfLogins } from '../../delivery/nats-server/login-use.js'
 import {
   type LoginStage,
   localNatsDir,
@@ -18,12 +19,10 @@ import {
 } from '../../delivery/nats-server/logins.js'
 import { usersOf } from '../../delivery/nats-server/nats-access.js'
 import { natsAccess } from '../../delivery/nats-server/nats-users.js'
-import { systemUrl } from '../../delivery/nats-server/server-config.js'
 import { monotonicMs, sleep } from '../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
 import { isLoginTaken } from '../../ground/nats/reach.js'
 import { tryLock } from './file-lock.mjs'
-import { type LoginUse, usesOfLogins } from './login-use.js'
 import { NoAnswer, readRuntime } from './running-service.js'
 import type { Settings } from './settings.js'
 import { natsFiles } from './tls-files.js'
@@ -115,7 +114,7 @@ export class Credentials {
   async status(): Promise<CredentialsReport> {
     const states = new Map(this.#users.map((user) => [user, this.#stateOf(user)]))
     const earlier = this.#users.flatMap((user) => readLogin(this.#dir, user, 'earlier')?.name ?? [])
-    const uses = await usesOfLogins(this.#isLocal ? systemUrl(this.#dir) : undefined, earlier)
+    const uses = this.#isLocal ? await usesOfLogins(this.#dir, earlier) : new Map<string, LoginUse>()
     const users = [...states].map(([user, state]): UserReport => {
       const before = readLogin(this.#dir, user, 'earlier')?.name ?? null
       return {

@@ -2,6 +2,7 @@
 import { jsonOf } from '../../ground/core/bytes.js'
 import { shown } from '../../ground/core/errors.js'
 import { openNats } from '../../ground/nats/nats.js'
+import { systemUrl } from './server-config.js'
 
 export interface LoginUse {
   readonly connections: number
@@ -22,12 +23,13 @@ const answerWithinMs = 2_000
 /** The most that a server answers with unless it is asked for more. */
 const connectionsMax = 1_024
 
-/** By the name of each login; empty if the server can't be asked. `url`: the address for the user of the system account. */
+/** By the name of each login. `dir`: that of the server. */
 export async function usesOfLogins(
-  url: string | undefined,
+  dir: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, LoginUse>> {
   const uses = new Map<string, LoginUse>()
+  const url = systemUrl(dir)
   if (url === undefined || names.length === 0) return uses
   const nats = await openNats({ servers: [url], name: 'weir credentials', replicas: 1, isUpNow: true })
   try {
