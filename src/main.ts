@@ -22,6 +22,7 @@ import { addBackupCommands } from './outside/cli/backup-commands.js'
 import { addCompletionCommand } from './outside/cli/completion/completion-command.js'
 import { addLoginCommands } from './outside/cli/connection/login-commands.js'
 import { addConsoleCommand } from './outside/cli/console-command.js'
+import { addCredentialsCommand } from './outside/cli/credentials-command.js'
 import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
@@ -240,6 +241,7 @@ addBackupCommands(program, {
   },
 })
 addSecretKeyCommand(program, settings)
+addCredentialsCommand(program, settings)
 
 program.commandsGroup('This command line:')
 addLoginCommands(program, settings)

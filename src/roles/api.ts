@@ -29,7 +29,7 @@ import {
 import { SecretsView } from '../words/view/secrets-view.js'
 import { announceApi, makeFirstAccount } from './announce.js'
 import type { OpenedDoctor } from './doctor-parts.js'
-import { ingressUrl } from './local-nats.js'
+import { ingressAddress } from './local-nats.js'
 import { reportProcess } from './process-report.js'
 import { forkTrial, type Program } from './programs.js'
 import { openGeography, writtenBy } from './role-parts.js'
@@ -224,7 +224,7 @@ async function openCommands(
   release.add(() => removeRuntime(dir))
   writeRuntime(dir, {
     apiUrl,
-    natsUrl: ingressUrl(settings),
+    ...ingressAddress(settings),
     adminUrl: admin.url,
     adminToken: admin.token,
   })

@@ -114,7 +114,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const decide = role('decide', samePorts({ decide: 'WEIR_DECIDE_PORT' }))
   const { pipelines, deliverers } = settings.workers
-  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
+  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL_FILE: server.urlFileOf('trial') }
   const ofOps = settings.ops.apiPort === undefined ? {} : { ops: 'WEIR_API_OPS_PORT' }
   const apiPorts = samePorts({ api: 'WEIR_PORT', ...ofOps })
   const api = {

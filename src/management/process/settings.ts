@@ -37,8 +37,15 @@ type Values = {
   }
 }
 
+/** The file of addresses that have a login, which is read again for each connection. */
+interface UrlFile {
+  readonly urlFile?: string | undefined
+}
+
 /** The settings of a process, frozen; paths are absolute. */
-export type Settings = Omit<Values, 'geo' | 'ops'> & {
+export type Settings = Omit<Values, 'geo' | 'ops' | 'nats' | 'trial'> & {
+  readonly nats: Values['nats'] & UrlFile
+  readonly trial: Values['trial'] & UrlFile
   /** Keyed by the name of the kind. */
   readonly destinationKinds: Readonly<Record<string, KindSettings>>
   readonly geo: { readonly databases: readonly string[] }
@@ -123,6 +130,8 @@ function settingsOf(raw: Layer): Settings {
   return deepFreeze({
     ...values,
     destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
+    nats: { ...values.nats, urlFile: fileOf(raw.get(declared.nats.servers)) },
+    trial: { ...values.trial, urlFile: fileOf(raw.get(declared.trial.natsServers)) },
     data: { ...values.data, dir: resolve(values.data.dir) },
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
     ops: {
@@ -132,6 +141,9 @@ function settingsOf(raw: Layer): Settings {
     },
   })
 }
+
+const fileOf = (raw: RawValue | undefined): string | undefined =>
+  raw?.isFile ? resolve(raw.text) : undefined
 
 /** Settings of ClickHouse that do not go together. */
 function misfitOf({ clickhouse, decisionLog, nats }: Pick<Values, 'clickhouse' | 'decisionLog' | 'nats'>) {

@@ -20,6 +20,11 @@ export const nats = {
     'weir_nats_server_exits_total',
     'Unexpected ends of the local nats-server.',
   ),
+  natsLoginsLoaded: info(
+    'The logins of the local nats-server have changed: it takes those in its files, and refuses others.',
+    'weir_nats_logins_loaded_total',
+    'Times that the local nats-server was given other logins while it ran.',
+  ),
   natsServerLeftover: warn(
     'A nats-server left behind on this data directory was ended before the new one starts.',
     'weir_nats_server_leftovers_total',
