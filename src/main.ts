@@ -226,7 +226,13 @@ addDestinationCommands(program, settings)
 addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 
 program.commandsGroup('Repair:')
-addDoctorCommand(program, () => loadSettings({ file: configFile() }))
+addDoctorCommand(program, {
+  load: () => loadSettings({ file: configFile() }),
+  async reach(loaded) {
+    const { reachLines } = await import('./roles/reach-checks.js')
+    return reachLines(loaded)
+  },
+})
 addDeadCommands(program, settings, askOwner)
 addReplayCommand(program, settings)
 addStoreCommand(program, administer)

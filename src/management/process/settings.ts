@@ -21,6 +21,7 @@ import { fileVariable, readSecretFile, SettingsError } from './secret-files.js'
 import {
   didYouMean,
   type Environment,
+  isSlip,
   type Layer,
   type RawValue,
   readEnvironment,
@@ -229,12 +230,16 @@ function settingValue(setting: Setting<unknown>, raw: RawValue | undefined): unk
   throw new SettingsError(`${raw.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
-/** Only names with Weir's prefix are checked for typing errors; other variables may belong to other programs. */
+/** All with Weir's prefix. Others may belong to other programs: of those, names that are one slip away from a setting. */
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
+    .filter((name) => !settingNames.includes(name))
+    .filter((name) => name.startsWith('WEIR_') || (sharedPrefix.test(name) && isSlip(name)))
     .map((name) => `Unknown setting ${name} was ignored.${didYouMean(name, settingNames)}`)
 }
+
+/** The prefixes of settings whose names are not Weir's own. */
+const sharedPrefix = /^(NATS|CLICKHOUSE|OTEL)_/
 
 /** Countries come with a package; `config/prepare.mjs` builds the file of autonomous systems. */
 const bundledGeoDatabases = (): string[] => [
