@@ -12,6 +12,7 @@ import { streamLine } from '../../../src/management/operate/doctor/nats-checks.j
 import {
   clockLines,
   fileLines,
+  rightsLines,
   roleLines,
   versionLines,
 } from '../../../src/management/operate/doctor/process-checks.js'
@@ -80,6 +81,24 @@ t.test('processes', (t) => {
     {
       name: 'no system that says it',
       lines: fileLines([report('api', { filesMax: null })]),
+      want: [['not_checked', null]],
+    },
+    {
+      name: 'all that processes do is done',
+      lines: rightsLines([report('api', { refused: {} }), report('deliver')]),
+      want: [['good', null]],
+    },
+    {
+      name: 'a process whose user may not do something',
+      lines: rightsLines([
+        report('api', { refused: {} }),
+        report('deliver', { refused: { WEIR_BOOKS: 'Permissions Violation' } }),
+      ]),
+      want: [['bad', 'deliver on one (7)']],
+    },
+    {
+      name: 'processes of an earlier version',
+      lines: rightsLines([report('api')]),
       want: [['not_checked', null]],
     },
   ]

@@ -56,10 +56,18 @@ interface Look {
 
 const looks: readonly Look[] = [
   {
-    checks: ['processes', 'versions', 'clocks', 'open_files', 'decide_port', 'trusted_proxies'],
+    checks: [
+      'processes',
+      'versions',
+      'clocks',
+      'open_files',
+      'nats_rights',
+      'decide_port',
+      'trusted_proxies',
+    ],
     lines: processLines,
   },
-  { checks: ['nats', 'nats_rights', 'nats_storage', 'nats_streams'], lines: natsLines },
+  { checks: ['nats', 'nats_storage', 'nats_streams'], lines: natsLines },
   { checks: ['clickhouse', 'clickhouse_writes', 'clickhouse_disk'], lines: clickhouseLines },
   { checks: ['aws_identity'], lines: awsIdentityLines },
   { checks: ['destinations'], lines: destinationLines },
