@@ -18,6 +18,8 @@ COPY config config
 COPY fixtures fixtures
 # The console shows recipes of the documents.
 COPY docs/recipes docs/recipes
+# The API serves this one.
+COPY docs/doctor.md docs/doctor.md
 COPY src src
 # The commit, which `weir --version` says: the builder gets no .git.
 ARG BUILT_FROM

@@ -3,7 +3,7 @@
  * The page refers to them below `{{root}}`, which the server replaces by the way back to `/`, because a proxy may serve Weir
  * below a path.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pageDrawings } from './drawings.mjs'
 import { importSource } from './import-source.mjs'
@@ -54,13 +54,15 @@ export async function bundleConsole(root, directory) {
 }
 
 /**
- * Writes the API reference to `directory`; throws an error that names the place of each fault.
+ * Writes the API reference to `directory`, with the page about `weir doctor`, which the console links to; throws an error
+ * that names the place of each fault.
  *
  * @param {string} root of the package
  * @param {string} directory
  */
 export async function bundleReference(root, directory) {
   await bundlePage(root, directory, 'reference', [forBrowsers(root)], 'docs')
+  copyFileSync(join(root, 'docs/doctor.md'), join(directory, 'doctor.md'))
 }
 
 /**

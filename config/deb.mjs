@@ -147,12 +147,28 @@ function write(path, text, mode = 0o644) {
 
 // --- control files ---
 
-/** Later builds of one version are later versions: their day is that of the commit. */
+/** A build of a later commit is a later version, by the second of the commit; where git does not tell it, by the day. */
 function debianVersion() {
   const file = join(root, 'dist', 'programs', 'built-from.json')
   const { commit, day, changed } = JSON.parse(readFileSync(file, 'utf8'))
   if (commit === undefined) return own.version
-  return `${own.version}+${day.replaceAll('-', '')}.${commit.slice(0, 8)}${changed ? '.changed' : ''}`
+  const time = secondOf(commit) ?? day.replaceAll('-', '')
+  return `${own.version}+${time}.${commit.slice(0, 8)}${changed ? '.changed' : ''}`
+}
+
+/**
+ * When a commit was made, in UTC; undefined without git.
+ *
+ * @param {string} commit
+ */
+function secondOf(commit) {
+  const words = ['log', '-1', '--date=format-local:%Y%m%d%H%M%S', '--format=%cd', commit]
+  const { status, stdout: time } = spawnSync('git', words, {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...env, TZ: 'UTC' },
+  })
+  return status === 0 && time.trim() !== '' ? time.trim() : undefined
 }
 
 /**

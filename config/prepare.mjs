@@ -191,6 +191,7 @@ const bundleSignature = () =>
     'config/drawings.mjs',
     'config/recipes.mjs',
     ...filesBelow('docs/recipes', '.md'),
+    'docs/doctor.md',
     'config/bundle-evaluate.mjs',
     'config/bundle-playground.mjs',
     'tsconfig.json',

@@ -22,6 +22,7 @@ import { addBackupCommands } from './outside/cli/backup-commands.js'
 import { addCompletionCommand } from './outside/cli/completion/completion-command.js'
 import { addLoginCommands } from './outside/cli/connection/login-commands.js'
 import { addConsoleCommand } from './outside/cli/console-command.js'
+import { addCredentialsCommand } from './outside/cli/credentials-command.js'
 import { addDdlCommand } from './outside/cli/ddl.js'
 import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
@@ -225,7 +226,13 @@ addDestinationCommands(program, settings)
 addDdlCommand(program, async () => (await import('./roles/store-parts.js')).ownTables(settings()))
 
 program.commandsGroup('Repair:')
-addDoctorCommand(program, () => loadSettings({ file: configFile() }))
+addDoctorCommand(program, {
+  load: () => loadSettings({ file: configFile() }),
+  async reach(loaded) {
+    const { reachLines } = await import('./roles/reach-checks.js')
+    return reachLines(loaded)
+  },
+})
 addDeadCommands(program, settings, askOwner)
 addReplayCommand(program, settings)
 addStoreCommand(program, administer)
@@ -240,6 +247,7 @@ addBackupCommands(program, {
   },
 })
 addSecretKeyCommand(program, settings)
+addCredentialsCommand(program, settings)
 
 program.commandsGroup('This command line:')
 addLoginCommands(program, settings)

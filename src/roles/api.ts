@@ -28,8 +28,8 @@ import {
 } from '../management/process/running-service.js'
 import { SecretsView } from '../words/view/secrets-view.js'
 import { announceApi, makeFirstAccount } from './announce.js'
-import type { Doctor } from './doctor-parts.js'
-import { ingressUrl } from './local-nats.js'
+import type { OpenedDoctor } from './doctor-parts.js'
+import { ingressAddress } from './local-nats.js'
 import { reportProcess } from './process-report.js'
 import { forkTrial, type Program } from './programs.js'
 import { openGeography, writtenBy } from './role-parts.js'
@@ -73,10 +73,13 @@ export async function openApi(
   const wayIn = await openWayIn(context, parts, release)
   const jobs = { nats, partitions, bucketBytesMax, retentionMs: settings.nats.retentionMs }
   const destinations = destinationOperations({ ...jobs, ...watched, books, secrets, sealer, access, behind })
+  const { openDoctor } = await import('./doctor-parts.js')
+  const opened = openDoctor(context, parts, { destinations, geo, lag, clock, readiness, secrets })
   const app = await buildApi({
     context: parts,
     view: store.view,
     destinations,
+    doctor: opened.doctor,
     geo,
     live,
     lag,
@@ -96,15 +99,12 @@ export async function openApi(
   release.own(live)
   openOperatorWatches(context, parts, { destinations, keeper: books, readiness, lag }, release)
   await openLogWriter(context, parts, release)
-  const { openDoctor } = await import('./doctor-parts.js')
-  const doctor = openDoctor(context, parts, { destinations, geo, lag, clock, readiness, secrets })
-  await openCommands(context, parts, { ...wayIn, doctor, apiUrl: listening.url }, release)
+  await openCommands(context, parts, { ...wayIn, ...opened, apiUrl: listening.url }, release)
   await makeFirstAccount(context, parts)
   await declareReady(context, readiness, { parts, books, behind })
   // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
   if (parent === undefined) await announceApi(listening.url, opsUrl, settings.data.dir)
-  const addresses = { api: listening.url, ops: opsUrl }
-  return { ...roleOf(readiness), failing: async () => ({}), addresses }
+  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url, ops: opsUrl } }
 }
 
 /** The parts of the store that routes read from. */
@@ -194,16 +194,15 @@ async function openSecrets(nats: Nats, bytesMax: number, release: ReleaseStack):
   return secrets
 }
 
-interface CommandParts extends Pick<WayIn, 'signInCodes' | 'sessions'> {
+interface CommandParts extends Pick<WayIn, 'signInCodes' | 'sessions'>, OpenedDoctor {
   readonly apiUrl: string
-  readonly doctor: Doctor
 }
 
 /** Takes operators' decisions over NATS, and commands: the command line finds this process by its runtime file. */
 async function openCommands(
   { settings, occurrences }: RoleContext,
   parts: StoreParts,
-  { apiUrl, signInCodes, sessions, doctor }: CommandParts,
+  { apiUrl, signInCodes, sessions, doctor, bundle }: CommandParts,
   release: ReleaseStack,
 ): Promise<void> {
   const { answerDecision } = await import('../management/write/abuse-reports.js')
@@ -216,7 +215,7 @@ async function openCommands(
   const run = async (command: AdminCommand) => {
     if (command.command === 'console') return describeSignInLink(parts, signInCodes, apiUrl, command)
     if (command.command === 'doctor') return JSON.stringify(await doctor.report())
-    if (command.command === 'doctor bundle') return JSON.stringify(await doctor.bundle())
+    if (command.command === 'doctor bundle') return JSON.stringify(await bundle())
     if (command.command.startsWith('secret-key ')) return secretKeys.answer(command)
     return runAdminCommand(parts, command)
   }
@@ -225,7 +224,7 @@ async function openCommands(
   release.add(() => removeRuntime(dir))
   writeRuntime(dir, {
     apiUrl,
-    natsUrl: ingressUrl(settings),
+    ...ingressAddress(settings),
     adminUrl: admin.url,
     adminToken: admin.token,
   })

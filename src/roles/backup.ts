@@ -3,8 +3,7 @@
  * streams.
  */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { readUserUrl } from '../delivery/nats-server/nats-access.js'
+import { localNatsDir, readUserUrl } from '../delivery/nats-server/logins.js'
 import { openPartitions } from '../delivery/wire/partitions-in-use.js'
 import { StartFault } from '../ground/core/errors.js'
 import { ReleaseStack } from '../ground/core/release.js'
@@ -52,7 +51,7 @@ export async function backUp(
 
 /** On the local nats-server the user `admin`; elsewhere the one of NATS_URL, who needs the same rights. */
 function openAdminNats({ nats, data }: Settings): Promise<Nats> {
-  const local = nats.servers === undefined ? readUserUrl(join(data.dir, 'nats'), 'admin') : undefined
+  const local = nats.servers === undefined ? readUserUrl(localNatsDir(data.dir), 'admin') : undefined
   const servers = local === undefined ? nats.servers : [local]
   if (servers === undefined)
     throw new StartFault('The local nats-server has no user admin yet: start the service once.')

@@ -6,7 +6,7 @@ import { recordsSubjects } from '../delivery/wire/partitions.js'
 import { openPartitions } from '../delivery/wire/partitions-in-use.js'
 import { now } from '../ground/core/clock.js'
 import { ReleaseStack } from '../ground/core/release.js'
-import { inOrder, keptFrom, replay } from '../ground/nats/stream-replay.js'
+import { countSince, inOrder, keptFrom, replay } from '../ground/nats/stream-replay.js'
 import { processMessage } from '../judging/pipeline/process-record.js'
 import { tryRecords } from '../judging/pipeline/quarantine-child.js'
 import { Configuration } from '../judging/produce/compiled-configuration.js'
@@ -56,9 +56,11 @@ export async function openTrial(context: RoleContext): Promise<void> {
     const ownSinceMs = isByOwnTime ? sinceMs : undefined
     const streams = partitions.all.map(({ recordsStream }) => nats.stored(recordsStream, recordsSubjects))
     const keptFromMs = await keptFrom(streams)
+    const messageCount = await countSince(streams, fromMs)
     const messages = inOrder(streams.map((stream) => replay(stream, fromMs, trialMessagesAtOnce)))
     // Awaited here, so that the connection stays open until then.
-    return await runTrial({ accountId, untilMs, ownSinceMs, ...opened, messages, keptFromMs, progressed })
+    const read = { messages, messageCount, keptFromMs }
+    return await runTrial({ accountId, untilMs, ownSinceMs, ...opened, ...read, progressed })
   }
   await serveTrial(run)
 }

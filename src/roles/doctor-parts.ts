@@ -1,4 +1,4 @@
-/** What `weir doctor` asks of a process of the API, put together from the parts that the process has. */
+/** What `weir doctor` and `GET /doctor` ask of a process of the API, put together from the parts that the process has. */
 
 import { callerIdentity } from '../delivery/deliver/aws/aws.js'
 import type { AwsClock } from '../delivery/deliver/aws/aws-clock.js'
@@ -10,14 +10,14 @@ import { findingsOf } from '../management/insight/findings/findings.js'
 import { DeadLetters } from '../management/operate/dead-letters.js'
 import type { DestinationOperations } from '../management/operate/destination-operations.js'
 import { type BundleParts, bundleFiles } from '../management/operate/doctor/bundle.js'
-import { type DoctorParts, examine } from '../management/operate/doctor/doctor.js'
+import { Doctor, type DoctorParts } from '../management/operate/doctor/doctor.js'
 import { Overview } from '../management/operate/overview.js'
 import type { RecordsLag } from '../management/operate/records-lag.js'
+import { knownSecrets } from '../management/process/known-secrets.js'
 import type { Readiness } from '../management/process/readiness.js'
 import type { RoleContext } from '../management/process/role-context.js'
 import { describeSettings } from '../management/process/settings.js'
 import { eventDestination } from '../words/resource/event-destination.js'
-import type { DoctorReport } from '../words/shape/doctor.js'
 import { destinationSecrets } from '../words/view/destinations.js'
 import type { SecretsView } from '../words/view/secrets-view.js'
 import type { StoreParts } from './store-parts.js'
@@ -25,22 +25,38 @@ import type { StoreParts } from './store-parts.js'
 interface Opened {
   readonly destinations: DestinationOperations
   readonly geo: GeoDatabases
-  readonly lag: RecordsLag
+  readonly lag: Pick<RecordsLag, 'now'>
   readonly clock: AwsClock
   readonly readiness: Pick<Readiness, 'metrics'>
   readonly secrets: SecretsView
 }
 
-export interface Doctor {
-  report(): Promise<DoctorReport>
+export interface OpenedDoctor {
+  readonly doctor: Doctor
   /** Files for those who help, by name. */
-  bundle(): Promise<Readonly<Record<string, string>>>
+  readonly bundle: () => Promise<Readonly<Record<string, string>>>
 }
 
-export function openDoctor(context: RoleContext, parts: StoreParts, opened: Opened): Doctor {
+export function openDoctor(context: RoleContext, parts: StoreParts, opened: Opened): OpenedDoctor {
   const looked = doctorParts(context, parts, opened)
-  const bundled = bundleParts(context, parts, looked, opened)
-  return { report: () => examine(looked), bundle: () => bundleFiles(bundled) }
+  const ofDestinations = (): string[] => secretsOfDestinations(parts, opened.secrets)
+  const bundled = bundleParts(context, looked, opened.readiness, ofDestinations)
+  const secrets = (): string[] => [
+    ...knownSecrets(context.settings),
+    ...ofDestinations().filter((text) => text.length >= hiddenCharsMin),
+  ]
+  return { doctor: new Doctor(looked, { secrets }), bundle: () => bundleFiles(bundled) }
+}
+
+/** An account chooses its own secrets: a shorter one would take words out of what is said about others. */
+const hiddenCharsMin = 6
+
+function secretsOfDestinations(
+  { store, sealer }: Pick<StoreParts, 'store' | 'sealer'>,
+  secrets: SecretsView,
+): string[] {
+  const rows = [...(store.view.state.rows.get(eventDestination.kind)?.values() ?? [])]
+  return rows.flatMap((row) => destinationSecrets(row, secrets, sealer))
 }
 
 function doctorParts(
@@ -84,15 +100,12 @@ function doctorParts(
 
 const bundleParts = (
   { settings }: RoleContext,
-  { store, sealer }: Pick<StoreParts, 'store' | 'sealer'>,
   looked: DoctorParts,
-  { readiness, secrets }: Pick<Opened, 'readiness' | 'secrets'>,
+  readiness: Opened['readiness'],
+  secrets: () => readonly string[],
 ): BundleParts => ({
   ...looked,
   settings: describeSettings(settings),
   metrics: () => readiness.metrics(),
-  secrets: () => {
-    const rows = [...(store.view.state.rows.get(eventDestination.kind)?.values() ?? [])]
-    return rows.flatMap((row) => destinationSecrets(row, secrets, sealer))
-  },
+  secrets,
 })

@@ -17,7 +17,7 @@ const startedAtMs = now() - Math.round(process.uptime() * 1000)
 
 /** From now on until the role is closed. `more` is asked each time: a role opens its ports later. */
 export function reportProcess(
-  nats: Pick<Nats, 'answer'>,
+  nats: Pick<Nats, 'answer' | 'storing' | 'unopened'>,
   role: string,
   readiness: Pick<Readiness, 'own'>,
   release: ReleaseStack,
@@ -34,6 +34,7 @@ export function reportProcess(
       pid: process.pid,
       startedAtMs,
       failing: await failingNow(readiness),
+      refused: refusedOn(nats),
       filesMax,
       filesOpen,
       addresses: {},
@@ -44,6 +45,11 @@ export function reportProcess(
     return JSON.stringify(said)
   }
   release.own(nats.answer(processesSubject, undefined, report))
+}
+
+function refusedOn({ storing, unopened }: Pick<Nats, 'storing' | 'unopened'>): Record<string, string> {
+  const consumers = unopened.current.map(({ stream, name, reason }) => [`${stream} ${name}`, reason] as const)
+  return Object.fromEntries([...storing.failing, ...consumers])
 }
 
 const failingNow = (readiness: Pick<Readiness, 'own'>): Promise<Failing> =>

@@ -63,11 +63,12 @@ export const forkQuarantine = (program: Program): ChildProcess => forkChild(prog
 /** Forks the process of a trial. It connects as the user that may only read, if there is one. */
 export const forkTrial = (
   program: Program,
-  { trial: { natsServers, creds, nkey } }: Settings,
+  { trial: { natsServers, urlFile, creds, nkey } }: Settings,
 ): ChildProcess => {
   if (natsServers === undefined) return forkChild(program, 'trial')
   const env = {
-    NATS_URL: natsServers.join(','),
+    NATS_URL: urlFile === undefined ? natsServers.join(',') : '',
+    ...(urlFile !== undefined && { NATS_URL_FILE: urlFile }),
     WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('trial'),
     ...(creds !== undefined && { WEIR_NATS_CREDS: creds }),
     ...(nkey !== undefined && { WEIR_NATS_NKEY: nkey }),

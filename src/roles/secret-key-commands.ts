@@ -120,7 +120,7 @@ export class SecretKeyCommands {
     const { sealer, data } = this.#parts
     if (sealer.keyCount === 1) return 'There is no other key.'
     return data.secretKey === undefined
-      ? 'The earlier key can be dropped: weir secret-key drop.'
+      ? 'The earlier key can be dropped: weir secret-key drop. Wait ten minutes with it: ClickHouse does not sync at once what it has written again.'
       : 'The others can be removed from WEIR_SECRET_KEY.'
   }
 

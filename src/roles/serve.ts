@@ -11,7 +11,7 @@
  * `weir serve`, this file, runs all four as processes, some as several, stopped in order, and a nats-server unless one is
  * configured.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { natsServerMissing } from '../delivery/nats-server/find-nats-server.mjs'
@@ -84,8 +84,9 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   await using release = new ReleaseStack()
   if (context.telemetry !== undefined) release.own(context.telemetry)
   const { dir } = settings.data
-  // A used directory is locked first: "in use by another Weir" explains a taken port better. A new one is created last.
-  const isUsedBefore = existsSync(dir)
+  // A used directory is locked first: "in use by another Weir" explains a taken port better. In a new one nothing is made
+  // before all else is found well.
+  const isUsedBefore = existsSync(dir) && readdirSync(dir).length > 0
   if (isUsedBefore) release.own(lockDataDir(dir))
   await preflight(settings)
   if (!isUsedBefore) release.own(lockDataDir(dir))
@@ -113,7 +114,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const decide = role('decide', samePorts({ decide: 'WEIR_DECIDE_PORT' }))
   const { pipelines, deliverers } = settings.workers
-  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
+  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL_FILE: server.urlFileOf('trial') }
   const ofOps = settings.ops.apiPort === undefined ? {} : { ops: 'WEIR_API_OPS_PORT' }
   const apiPorts = samePorts({ api: 'WEIR_PORT', ...ofOps })
   const api = {

@@ -131,6 +131,7 @@ const unwatched: Readonly<Record<string, readonly string[]>> = {
   'it happens in normal operation': [
     'weir_nats_server_starts_total',
     'weir_nats_server_stops_total',
+    'weir_nats_logins_loaded_total',
     'weir_nats_reconnects_total',
     'weir_write_recoveries_total',
     'weir_resource_changes_total',

@@ -28,6 +28,7 @@ const notRun = {
   'The role is starting:': 'what a role says of a server that it does not trust',
   'NATS_URL=nats://…': 'several machines',
   'node dist/programs/emulator.js': 'the emulator and Weir run already',
+  'weir credentials rotate': 'nats-servers that others run',
   'nats --server': 'the command line of NATS, which Weir does not need',
 }
 

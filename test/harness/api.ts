@@ -4,9 +4,10 @@
  */
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import root, { type Test } from 'tap'
+import { openAwsClock } from '../../src/delivery/deliver/aws/aws-clock.js'
 import { openNatsServer } from '../../src/delivery/nats-server/nats-server.js'
 import { natsAccess } from '../../src/delivery/nats-server/nats-users.js'
-import { auditStream, auditSubject } from '../../src/delivery/wire/names.js'
+import { auditStream, auditSubject, bucketNames } from '../../src/delivery/wire/names.js'
 import { readPack } from '../../src/delivery/wire/pack.js'
 import { monotonicMs } from '../../src/ground/core/clock.js'
 import { getOrMake } from '../../src/ground/core/maps.js'
@@ -23,11 +24,14 @@ import { type ApiOptions, buildApi } from '../../src/management/api/server.js'
 import { ownersIn } from '../../src/management/insight/dead-letter-owner.js'
 import { Live } from '../../src/management/insight/live.js'
 import { openReplays } from '../../src/management/operate/replays.js'
+import type { RoleContext } from '../../src/management/process/role-context.js'
 import { loadSettings, localNatsServer } from '../../src/management/process/settings.js'
 import { createAccount } from '../../src/management/write/accounts.js'
+import { openDoctor } from '../../src/roles/doctor-parts.js'
 import { localNatsEnvironment } from '../../src/roles/local-nats.js'
 import { openStoreParts, type StoreParts } from '../../src/roles/store-parts.js'
 import { trafficEvents } from '../../src/words/event/catalog.js'
+import { SecretsView } from '../../src/words/view/secrets-view.js'
 import { type Caller, openCaller } from './caller.js'
 import { geoOf } from './geo.js'
 import { idleDestinations } from './idle-status.js'
@@ -192,6 +196,7 @@ type TestApiOptions = Partial<
     | 'baseUrl'
     | 'context'
     | 'destinations'
+    | 'doctor'
     | 'geo'
     | 'listening'
     | 'lag'
@@ -231,6 +236,9 @@ const day = 24 * 60 * 60_000
 
 type OpenStore = Omit<TestStore, 'release' | 'api'> & {
   readonly occurrences: ApiOptions['occurrences']
+  readonly context: RoleContext
+  /** Those of destinations. */
+  readonly secrets: SecretsView
   /** All log lines so far. */
   readonly lines: readonly string[]
   /** Released with the process. */
@@ -267,7 +275,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
 }
 
 async function openApi(
-  { parts, admin, occurrences, lines }: OpenStore,
+  { parts, context, secrets, admin, occurrences, lines }: OpenStore,
   options: TestApiOptions,
   release: ReleaseStack,
 ): Promise<TestApi> {
@@ -278,13 +286,23 @@ async function openApi(
     isDeleted: parts.isKeyDeleted,
   })
   release.own(sessions)
+  const lag = { now: async () => ({ messages: 0, oldestAtMs: undefined }) }
+  const { doctor } = openDoctor(context, parts, {
+    destinations: idleDestinations,
+    geo,
+    lag,
+    clock: openAwsClock(occurrences),
+    readiness: { metrics: async () => '' },
+    secrets,
+  })
   const app = await buildApi({
     context: parts,
     view: parts.store.view,
     destinations: idleDestinations,
+    doctor,
     geo,
     live: new Live({ nats: parts.nats, occurrences, ownerOf: ownersIn(parts.store.view) }),
-    lag: { now: async () => ({ messages: 0, oldestAtMs: undefined }) },
+    lag,
     versions: { troubles: async () => [] },
     log: parts.log,
     deliveries: parts.deliveries,
@@ -338,7 +356,7 @@ async function openStoreOfProcess(): Promise<OpenStore> {
   })
   const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
   release.own(admin)
-  const context = {
+  const context: RoleContext = {
     role: 'api',
     settings,
     logger,
@@ -349,5 +367,7 @@ async function openStoreOfProcess(): Promise<OpenStore> {
   }
   const opened = await openStoreParts(context, { baseUrl: () => base, geo: geoOf() }, release)
   const parts = { ...opened, log: patientReader(opened.clickhouse, settings.decisionLog.rows) }
-  return { parts, admin, dir, occurrences, lines, release }
+  const secrets = release.own(new SecretsView(await opened.nats.openBucket(bucketNames.secrets, 1024 * 1024)))
+  await secrets.open()
+  return { parts, context, secrets, admin, dir, occurrences, lines, release }
 }

@@ -52,7 +52,7 @@ export const valueSets = {
       trialNatsUrl: { secret: '', key: '' },
       natsUrl: { decide: { secret: 'nats-of-decide', key: 'url' } },
     },
-    nats: { existingSecret: 'nats-users' },
+    nats: { existingSecret: 'nats-users', accountsSecret: 'nats-accounts' },
     clickhouse: { existingSecret: 'clickhouse-users' },
   },
   'one server of NATS, with partitions': {

@@ -4,7 +4,7 @@ import type { GeoDatabases } from '../../src/delivery/record/geo.js'
 import { openJobBucket } from '../../src/delivery/wire/job-bucket.js'
 import type { Occurrences } from '../../src/ground/core/telemetry/occurrences.js'
 import type { Nats } from '../../src/ground/nats/nats.js'
-import { keptFrom, replay } from '../../src/ground/nats/stream-replay.js'
+import { countSince, keptFrom, replay } from '../../src/ground/nats/stream-replay.js'
 import { openExaminer } from '../../src/judging/trial/examiner.js'
 import { runTrial } from '../../src/judging/trial/trial.js'
 import type { StartTrial } from '../../src/judging/trial/trial-process.js'
@@ -33,8 +33,9 @@ export const inThisProcess =
       const opened = await openExaminer({ accountId, draft, source, geo, eventKinds: trafficEvents })
       const stream = reader.stored(recordsStream, recordsSubjects)
       const keptFromMs = await keptFrom([stream])
-      const messages = replay(stream, sinceMs, 8)
-      return runTrial({ accountId, untilMs, ...opened, messages, keptFromMs, progressed })
+      const messageCount = await countSince([stream], sinceMs)
+      const read = { messages: replay(stream, sinceMs, 8), messageCount, keptFromMs }
+      return runTrial({ accountId, untilMs, ...opened, ...read, progressed })
     }
     return { ended: run(), end: () => {} }
   }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { readUserUrl } from '../../src/delivery/nats-server/logins.js'
 import { type Nats, openNats } from '../../src/ground/nats/nats.js'
 import { type EmulatorClient, emulatorClient } from '../../src/outside/emulator/client.js'
 import { type Client, openClient } from '../../src/words/client/client.js'

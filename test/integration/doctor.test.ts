@@ -7,10 +7,12 @@ import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { readUserUrl } from '../../src/delivery/nats-server/logins.js'
 import { natsAccess } from '../../src/delivery/nats-server/nats-users.js'
 import type { DoctorReport } from '../../src/words/shape/doctor.js'
 import { certificateBody } from '../harness/certificates.js'
+import { freePorts } from '../harness/free-ports.js'
+import { OwnNats } from '../harness/own-nats.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { openWebServer } from '../harness/web-server.js'
@@ -291,6 +293,46 @@ t.test('without a service', async (t) => {
     linesOf(open, 'data_directory'),
     [{ state: 'warning', advice: /chmod 700/ }],
     'others may look into it',
+  )
+})
+
+t.test('without a service, what a start needs is tried from here', async (t) => {
+  const dataDir = tempDir(t)
+  const [closed = 0, other = 0] = await freePorts(2)
+  const secretKey = randomBytes(32).toString('base64')
+  const broken = reportIn(
+    await doctor(dataDir, ['--json'], {
+      NATS_URL: `nats://127.0.0.1:${closed}`,
+      CLICKHOUSE_URL: `http://127.0.0.1:${other}/weir`,
+      WEIR_GEOIP_DB: '/etc/passwd',
+      WEIR_SECRET_KEY: secretKey,
+    }),
+  )
+  t.match(linesOf(broken, 'nats'), [
+    { state: 'bad', sentence: new RegExp(`127.0.0.1:${closed}`), advice: /NATS_URL/ },
+  ])
+  t.match(linesOf(broken, 'clickhouse'), [
+    { state: 'bad', sentence: /ECONNREFUSED/, advice: /CLICKHOUSE_URL/ },
+  ])
+  t.match(linesOf(broken, 'geoip'), [
+    { state: 'bad', sentence: /\/etc\/passwd \(WEIR_GEOIP_DB\) can't be read/ },
+  ])
+  t.match(linesOf(broken, 'nats_rights'), [{ state: 'not_checked' }])
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const well = reportIn(
+    await doctor(dataDir, ['--json'], {
+      NATS_URL: server.url,
+      NATS_URI: 'nats://elsewhere',
+      WEIR_SECRET_KEY: secretKey,
+    }),
+  )
+  t.match(linesOf(well, 'nats'), [{ state: 'good', sentence: /can be reached from here/ }])
+  t.match(linesOf(well, 'geoip'), [{ state: 'good' }])
+  t.match(
+    linesOf(well, 'settings').filter(({ state }) => state === 'warning'),
+    [{ sentence: 'Unknown setting NATS_URI was ignored. Did you mean NATS_URL?' }],
   )
 })
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { readUserUrl } from '../../src/delivery/nats-server/logins.js'
 import { openNats } from '../../src/ground/nats/nats.js'
 import { readRuntime } from '../../src/management/process/running-service.js'
 import { processesBelow } from '../harness/tree.js'

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readUserUrl } from '../../src/delivery/nats-server/nats-access.js'
+import { readUserUrl } from '../../src/delivery/nats-server/logins.js'
 import { natsAccess } from '../../src/delivery/nats-server/nats-users.js'
 import { loadSettings } from '../../src/management/process/settings.js'
 import { forkQuarantine, forkTrial } from '../../src/roles/programs.js'
@@ -52,18 +52,16 @@ function natsPasswords(dataDir: string): Secrets {
 }
 
 const awsNames = Object.keys(aws)
+/** A role has the address of its NATS user, with the password, from a file. */
 const wanted: readonly { role: string; count: number; secrets: readonly string[] }[] = [
   {
     role: 'api',
     count: 1,
-    secrets: [
-      ...['WEIR_BOOTSTRAP_TOKEN', 'WEIR_SECRET_KEY', 'CLICKHOUSE_URL', ...awsNames],
-      ...['password of api', 'password of trial'],
-    ],
+    secrets: [...['WEIR_BOOTSTRAP_TOKEN', 'WEIR_SECRET_KEY', 'CLICKHOUSE_URL', ...awsNames]],
   },
-  { role: 'pipeline', count: 2, secrets: ['password of pipeline'] },
-  { role: 'decide', count: 1, secrets: ['password of pipeline'] },
-  { role: 'deliver', count: 1, secrets: ['WEIR_SECRET_KEY', ...awsNames, 'password of deliver'] },
+  { role: 'pipeline', count: 2, secrets: [] },
+  { role: 'decide', count: 1, secrets: [] },
+  { role: 'deliver', count: 1, secrets: ['WEIR_SECRET_KEY', ...awsNames] },
   // The server, and the shell that watches it.
   { role: 'nats-server', count: 2, secrets: [] },
 ]

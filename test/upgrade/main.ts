@@ -9,13 +9,13 @@
 import { argv } from 'node:process'
 import t, { type Test } from 'tap'
 import { olderBuild, todaysBuild } from './older-build.js'
-import { takesOver } from './opened.js'
+import { isRefused, takesOver } from './opened.js'
 import { workSideBySide } from './side-by-side.js'
 
 interface Older {
   readonly name: string
   readonly commit: string
-  /** Can it open the data of today? If not, docs/upgrading.md says so. */
+  /** Can it open the data of today? If not, it ends with the reason. */
   readonly isWayBack: boolean
 }
 
@@ -45,5 +45,6 @@ for (const { name, commit, isWayBack } of older) {
   const { build } = found
   await tested(`data of ${name} is opened`, (t) => takesOver(t, build, todaysBuild))
   if (isWayBack) await tested(`${name} opens the data of today`, (t) => takesOver(t, todaysBuild, build))
+  else await tested(`${name} is refused on the data of today`, (t) => isRefused(t, build, todaysBuild))
   await tested(`processes of ${name} are replaced one by one`, (t) => workSideBySide(t, build))
 }

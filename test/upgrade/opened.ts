@@ -36,17 +36,18 @@ async function starter(t: Test, url: string) {
   const dir = tempDir(t)
   const [port = 0] = await freePorts(1)
   const env = { WEIR_PORT: String(port), AWS_ENDPOINT_URL: url, WEIR_BOOTSTRAP_TOKEN: token }
-  return async (build: Build): Promise<RunningWeir> => {
+  const start = async (build: Build): Promise<RunningWeir> => {
     const weir = await startWeir(dir, env, '', (all) => build(['serve'], all))
     t.teardown(() => weir.stop())
     return weir
   }
+  return { start, environment: { WEIR_DATA_DIR: dir, ...env } }
 }
 
 export async function takesOver(t: Test, from: Build, to: Build): Promise<void> {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
-  const start = await starter(t, emulator.url)
+  const { start } = await starter(t, emulator.url)
   const old = await start(from)
   const { token: made, destinations } = await furnish(old.api, emulator)
   await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'refuses' })
@@ -85,6 +86,22 @@ export async function takesOver(t: Test, from: Build, to: Build): Promise<void> 
     'a key that was shown once works',
   )
   await worksOn(t, weir, emulator, destinations)
+}
+
+/** The data of today, opened by a version that would misread it: it ends, says why, and today's goes on as before. */
+export async function isRefused(t: Test, from: Build, today: Build): Promise<void> {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const { start, environment } = await starter(t, emulator.url)
+  const first = await start(today)
+  await furnish(first.api, emulator)
+  const shown = await shownBy(first.api)
+  await first.stop()
+  const refused = from(['serve'], environment)
+  await refused.line(/written by Weir 0\.2\.0 or later, .* Start Weir 0\.2\.0 or later/)
+  await refused.stop()
+  const weir = await start(today)
+  t.match(await shownBy(weir.api), shown, 'nothing has changed')
 }
 
 /** What was decided before can be found, and is explained. */

@@ -1,11 +1,7 @@
-/**
- * Users of the local nats-server: accounts, permissions and passwords. Each user's address, including the password, is
- * in a separate file of the data directory, readable only by its owner. Passwords survive restarts.
- */
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+/** Users of NATS by accounts, with their permissions, as a server is configured with them. Their logins are in `logins.ts`. */
+import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { randomToken } from '../../ground/core/clock.js'
-import { readIfPresent, writeWhole } from './files.js'
+import type { Login } from './logins.js'
 
 /** Permissions by subject, as in the server's configuration. */
 interface NatsPermissions {
@@ -36,41 +32,27 @@ export interface NatsAccess {
   readonly streamsOf: string
 }
 
-const passwordBytes = 24
-
-/** The `accounts` of the server's configuration. */
-export function accountsConfig(accounts: NatsAccounts, passwordOf: (user: string) => string): object {
+/** The `accounts` of the server's configuration, where each login of a user has the same permissions. */
+export function accountsConfig(
+  accounts: NatsAccounts,
+  loginsOf: (user: string) => readonly Login[],
+): Readonly<Record<string, object>> {
   const config = Object.entries(accounts).map(([name, { users, ...rest }]) => {
-    const withPassword = users.map(({ name: user, permissions }) => ({
-      user,
-      password: passwordOf(user),
-      ...(permissions === undefined ? {} : { permissions }),
-    }))
-    return [name, { ...rest, users: withPassword }]
+    const withPasswords = users.flatMap(({ name: user, permissions }) =>
+      loginsOf(user).map((login) => ({
+        user: login.name,
+        password: login.password,
+        ...(permissions === undefined ? {} : { permissions }),
+      })),
+    )
+    return [name, { ...rest, users: withPasswords }]
   })
   return Object.fromEntries(config)
 }
 
-const usersDir = (dir: string): string => join(dir, 'users')
-
-/** The last written address of a user; undefined if there is none. `dir`: the server's directory. */
-export const readUserUrl = (dir: string, user: string): string | undefined =>
-  readIfPresent(join(usersDir(dir), user))
-
-/** The existing password of a user, or a new one. */
-export const passwordOf = (dir: string, user: string): string =>
-  passwordIn(readUserUrl(dir, user)) ?? randomToken(passwordBytes)
-
-function passwordIn(url: string | undefined): string | undefined {
-  const password = url === undefined || !URL.canParse(url) ? '' : new URL(url).password
-  return password === '' ? undefined : password
-}
-
-/** Writes each user's address to a file, atomically. */
-export function writeUserUrls(dir: string, urls: ReadonlyMap<string, string>): void {
-  mkdirSync(usersDir(dir), { recursive: true, mode: 0o700 })
-  for (const [user, url] of urls) writeWhole(join(usersDir(dir), user), `${url}\n`)
-}
+/** The names of all users. */
+export const usersOf = ({ accounts }: NatsAccess): string[] =>
+  Object.values(accounts).flatMap(({ users }) => users.map(({ name }) => name))
 
 /** Migrates a store created before users were configured: its streams are in the server's default account. */
 export function moveStore(storeDir: string, account: string): void {

@@ -21,7 +21,8 @@ import { VersionReports } from '../../ground/nats/server-versions.js'
 import { end, endLeftover } from './ending.js'
 import { readPort, readServerRecord, removeServerRecord, writePort, writeServerRecord } from './files.js'
 import { natsServerMissing } from './find-nats-server.mjs'
-import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
+import { LocalLogins, localNatsDir, loginFile } from './logins.js'
+import { accountsConfig, moveStore, type NatsAccess, usersOf } from './nats-access.js'
 import { expectSyncAlways, freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { failureReport, ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
@@ -69,7 +70,7 @@ const withWatcher =
 export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
   if (options.executable === undefined) throw new Error(natsServerMissing)
   if (options.syncsAlways) expectSyncAlways(options.executable, options.environment)
-  const dir = join(options.dataDir, 'nats')
+  const dir = localNatsDir(options.dataDir)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const leftover = readServerRecord(dir)
   if (leftover !== undefined) await endLeftover(leftover, options.occurrences)
@@ -84,7 +85,7 @@ export class NatsServer {
   readonly #dir: string
   readonly #options: NatsServerOptions
   readonly #closing = new AbortController()
-  readonly #passwords: ReadonlyMap<string, string>
+  readonly #logins: LocalLogins
   readonly #versions: VersionReports
   #port = 0
   #child: ChildProcess | undefined
@@ -104,8 +105,7 @@ export class NatsServer {
     this.#options = options
     this.#place = new StorePlace(dir, storePath(dir))
     this.#versions = new VersionReports(options.occurrences)
-    const users = Object.values(options.access.accounts).flatMap((account) => account.users)
-    this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
+    this.#logins = new LocalLogins(dir, usersOf(options.access))
   }
 
   get port(): number {
@@ -114,7 +114,12 @@ export class NatsServer {
 
   /** The address for a user, including the password. */
   urlOf(user: string): string {
-    return `nats://${user}:${this.#passwords.get(user)}@127.0.0.1:${this.#port}`
+    return this.#logins.addressOf(user, this.#port)
+  }
+
+  /** The file of that address, in which it is replaced. */
+  urlFileOf(user: string): string {
+    return loginFile(this.#dir, user)
   }
 
   /** Is it running, and did it answer since it was started? */
@@ -130,7 +135,8 @@ export class NatsServer {
       const ended = this.#spawn()
       if (await this.#answers()) {
         writePort(this.#dir, this.#port)
-        writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
+        this.#logins.write(this.#port)
+        this.#logins.watch(() => this.#takeLogins())
         if (previousPort !== undefined && previousPort !== this.#port)
           this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: previousPort })
         this.#place.note()
@@ -170,6 +176,7 @@ export class NatsServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    this.#logins.close()
     await this.#end()
     await this.#store?.close()
     await this.#supervision
@@ -198,18 +205,11 @@ export class NatsServer {
       if (this.#closing.signal.aborted) return
       if (this.#isRestarting) this.#isRestarting = false
       else if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
-      else if (wasUp)
-        occurrences.natsServerEnded({
-          how,
-          port: this.#port,
-          ...failureReport(logPath(this.#dir), this.#stderr),
-        })
-      else
-        occurrences.natsServerUnstartable({
-          how,
-          port: this.#port,
-          ...failureReport(logPath(this.#dir), this.#stderr),
-        })
+      else {
+        const report = { how, port: this.#port, ...failureReport(logPath(this.#dir), this.#stderr) }
+        if (wasUp) occurrences.natsServerEnded(report)
+        else occurrences.natsServerUnstartable(report)
+      }
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
       await this.#untilStartable()
@@ -237,10 +237,19 @@ export class NatsServer {
     }
   }
 
-  #configure(): void {
-    const accounts = accountsConfig(this.#options.access.accounts, (user) => this.#passwords.get(user)!)
+  #configure(name?: string): void {
+    this.#logins.read()
+    const accounts = accountsConfig(this.#options.access.accounts, (user) => this.#logins.of(user))
     const all = { ...accounts, [systemAccount]: systemAccountOf(this.#systemPassword) }
-    writeConfig(this.#dir, this.#port, this.#options, all)
+    writeConfig(this.#dir, this.#port, this.#options, all, name)
+  }
+
+  /** The server loads its configuration again, and closes only the connections of logins that are no longer in it. */
+  #takeLogins(): void {
+    if (!this.#up || !this.#logins.read()) return
+    this.#configure(serverName(this.#dir))
+    this.#child?.kill('SIGHUP')
+    this.#options.occurrences.natsLoginsLoaded({ port: this.#port })
   }
 
   /** Starts the process; the promise resolves with how it ended. */

@@ -1,9 +1,8 @@
 /** The configuration of the local nats-server, and the names of its files. */
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from '../../ground/core/clock.js'
-import { readText } from './files.js'
-import { systemAccount } from './store-watch.js'
+import { readText, writeWhole } from './files.js'
+import { systemAccount, type systemAccountOf } from './store-watch.js'
 
 /** Capacity of the store in full streams; it also covers the small streams and buckets. */
 const streamsOfFullSizeMax = 10
@@ -27,16 +26,17 @@ export const storePath = (dir: string): string => join(dir, 'store')
 
 /**
  * Passwords are in this file, so that they are never on a command line. The server also reads JSON. The name is unique
- * for each start, to distinguish the server from any other on its port.
+ * for each start, to distinguish the server from any other on its port. A running server must keep it.
  */
 export function writeConfig(
   dir: string,
   port: number,
   { storageMaxBytes, moreBytes = 0, syncsAlways }: ServerStorage,
   accounts: object,
+  name = `weir-${randomToken(9)}`,
 ): void {
   const config = {
-    server_name: `weir-${randomToken(9)}`,
+    server_name: name,
     host: '127.0.0.1',
     port,
     max_payload: 1024 * 1024,
@@ -51,7 +51,23 @@ export function writeConfig(
     system_account: systemAccount,
     accounts,
   }
-  writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
+  writeWhole(configPath(dir), `${JSON.stringify(config, null, 2)}\n`)
 }
 
-export const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name
+/** What this file reads again of it. */
+interface Written {
+  readonly server_name?: string
+  readonly port?: number
+  readonly accounts?: Readonly<Record<string, ReturnType<typeof systemAccountOf>>>
+}
+
+const readConfig = (dir: string): Written => JSON.parse(readText(configPath(dir)) ?? '{}')
+
+export const serverName = (dir: string): string | undefined => readConfig(dir).server_name
+
+/** The address of the running server for the user that may ask about all connections. */
+export function systemUrl(dir: string): string | undefined {
+  const { accounts = {}, port } = readConfig(dir)
+  const [system] = accounts[systemAccount]?.users ?? []
+  return system && `nats://${system.user}:${system.password}@127.0.0.1:${port}`
+}

@@ -16,6 +16,8 @@ export interface ProcessReport {
   readonly nowMs: number
   /** Parts that do not work, each with a sentence that says why; empty if it is ready. */
   readonly failing: Readonly<Record<string, string>>
+  /** What NATS does not do for it, by stream or subject, each with the reason; missing if it is of version 0.2.0. */
+  readonly refused?: Readonly<Record<string, string>>
   /** How many files it may open; null if the system does not say. */
   readonly filesMax: number | null
   readonly filesOpen: number | null

@@ -25,13 +25,20 @@ function distance(a: string, b: string): number {
 /** Longer names are not typing errors, and comparing them takes quadratic time. */
 const nameCharsMax = 100
 
-/** Up to `namesMax` known names, closest first; none if nothing is close. */
-export function nearestNames(name: string, known: Iterable<string>, namesMax = 3): string[] {
+/** Up to `namesMax` known names, closest first; none if nothing is close. `editsMax`: default: by the length. */
+export function nearestNames(
+  name: string,
+  known: Iterable<string>,
+  namesMax = 3,
+  editsMax = Number.POSITIVE_INFINITY,
+): string[] {
   if (name.length > nameCharsMax) return []
   const lower = name.toLowerCase()
   return [...known]
     .map((candidate) => ({ candidate, edits: distance(lower, candidate.toLowerCase()) }))
-    .filter(({ candidate, edits }) => edits <= Math.max(2, Math.floor(candidate.length / 3)))
+    .filter(
+      ({ candidate, edits }) => edits <= Math.min(editsMax, Math.max(2, Math.floor(candidate.length / 3))),
+    )
     .sort((one, other) => one.edits - other.edits || (one.candidate < other.candidate ? -1 : 1))
     .slice(0, namesMax)
     .map(({ candidate }) => candidate)

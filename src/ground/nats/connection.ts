@@ -2,7 +2,7 @@
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
-import { fileAuthenticator, type LoginFiles, tlsOptions } from './login-files.js'
+import { fileAuthenticator, type LoginFiles, passwordIn, serverUrl, tlsOptions } from './login-files.js'
 import { type VersionOccurrences, VersionReports } from './server-versions.js'
 
 type NatsOccurrences = Pick<
@@ -43,18 +43,19 @@ const connectTimeoutMs = 10_000
 
 /** Options for servers as in the settings, and for reconnecting as long as the process runs. */
 export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
-  const urls = options.servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`))
-  const { username = '', password = '' } = urls[0] ?? {}
+  const urls = options.servers.map((server) => new URL(serverUrl(server)))
+  const login = urls[0] === undefined || urls[0].username === '' ? undefined : passwordIn(urls[0])
   const { files = {}, occurrences } = options
   const tls = tlsOptions(files, urls)
-  // A user in the address takes precedence over files.
-  const authenticator =
-    username === '' ? fileAuthenticator(files, (reason) => occurrences?.natsError({ reason })) : undefined
+  // A user in the address takes precedence over other files than that of the address.
+  const authenticator = fileAuthenticator(
+    login === undefined ? { ...files, url: undefined } : { url: files.url },
+    (reason) => occurrences?.natsError({ reason }),
+  )
   return {
     servers: urls.map((url) => url.host),
     name: options.name,
-    ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-    ...(authenticator === undefined ? {} : { authenticator }),
+    ...(authenticator === undefined ? login : { authenticator }),
     ...(tls === undefined ? {} : { tls }),
     ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     maxReconnectAttempts: -1,

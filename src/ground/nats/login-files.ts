@@ -11,6 +11,8 @@ import { messageOf } from '../core/errors.js'
 
 /** Paths. */
 export interface LoginFiles {
+  /** Addresses as in the settings, the first one with a user and a password. */
+  readonly url?: string | undefined
   /** A token and a key, as `nsc` writes them (`.creds`). */
   readonly creds?: string | undefined
   /** The seed of a key. */
@@ -26,9 +28,10 @@ export interface LoginFiles {
 
 /** `report` takes a sentence when a file can't be used and what it held before is. */
 export function fileAuthenticator(
-  { creds, nkey }: LoginFiles,
+  { url, creds, nkey }: LoginFiles,
   report: (sentence: string) => void,
 ): Authenticator | undefined {
+  if (url !== undefined) return lastReadable(url, passwordAuthenticator, report)
   if (creds !== undefined) return lastReadable(creds, credsAuthenticator, report)
   return nkey === undefined ? undefined : lastReadable(nkey, seedAuthenticator, report)
 }
@@ -49,6 +52,28 @@ const nonce = 'nonce'
 const seedAuthenticator = (bytes: Uint8Array): Authenticator => {
   const [seed = ''] = Buffer.from(bytes).toString('utf8').trim().split(/\s+/)
   return nkeyAuthenticator(new TextEncoder().encode(seed))
+}
+
+const passwordAuthenticator = (bytes: Uint8Array): Authenticator => {
+  const [first = ''] = Buffer.from(bytes).toString('utf8').split(',')
+  const { user, pass } = passwordIn(new URL(serverUrl(first)))
+  if (user === '') throw new Error('its first address has no user')
+  return () => ({ user, pass })
+}
+
+/** The user and the password of an address. */
+export const passwordIn = ({
+  username,
+  password,
+}: URL): { readonly user: string; readonly pass: string } => ({
+  user: decodeURIComponent(username),
+  pass: decodeURIComponent(password),
+})
+
+/** An address as in the settings, where the protocol may be missing. */
+export const serverUrl = (server: string): string => {
+  const text = server.trim()
+  return text.includes('://') ? text : `nats://${text}`
 }
 
 /**

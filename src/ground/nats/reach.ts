@@ -36,6 +36,18 @@ export async function firstConnection(options: NatsOptions): Promise<NatsConnect
   }
 }
 
+/** Does a server let this login in? Rejects if it can't be asked. */
+export async function isLoginTaken(options: NatsOptions): Promise<boolean> {
+  try {
+    const connection = await connectOnce(options)
+    await connection.close()
+    return true
+  } catch (error) {
+    if (error instanceof errors.AuthorizationError) return false
+    throw await explained(options, error)
+  }
+}
+
 /** One round over all servers. */
 const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
   connect({ ...connectionOptions(options), waitOnFirstConnect: false })

@@ -51,6 +51,17 @@ export async function* replay(
   }
 }
 
+/** How many messages some streams have from a time on; those that were removed from the middle count, too. */
+export async function countSince(streams: readonly StoredStream[], sinceMs: number): Promise<number> {
+  const counts = await Promise.all(
+    streams.map(async (stream) => {
+      const bounds = (await stream.info())?.state
+      return bounds === undefined ? 0 : bounds.last_seq + 1 - (await firstSince(stream, bounds, sinceMs))
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
 /** From when on all messages of some streams are kept: earlier ones are gone, if there were any. Undefined if there are none. */
 export async function keptFrom(streams: readonly StoredStream[]): Promise<number | undefined> {
   const oldest = await Promise.all(

@@ -71,6 +71,8 @@ interface TrialOptions {
   readonly policySet: PolicySet
   readonly examiner: Examiner
   readonly messages: AsyncIterable<RecordMessage>
+  /** How many of them there are, about. */
+  readonly messageCount: number
   /** When the oldest message that is kept was stored; undefined if there is none. */
   readonly keptFromMs: number | undefined
   readonly progressed: (progress: TrialProgress) => void
@@ -93,6 +95,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialReport> {
   let reportedMs = monotonicMs()
   for await (const message of messages) {
     if (message.storedAtMs > untilMs) break
+    reading.messages += 1
     if (options.ownSinceMs === undefined && historyOf(message.headers) !== undefined) continue
     const decoded = await recordBytes({ headers: undefined, ...message })
     reading.add(message.storedAtMs, decoded.ok ? decoded.value : new Uint8Array())
@@ -101,12 +104,15 @@ export async function runTrial(options: TrialOptions): Promise<TrialReport> {
     reportedMs = monotonicMs()
     progressed(reading.progress)
   }
-  const { stoppedBy, progress, times, readMs } = reading
+  const { stoppedBy, times, readMs } = reading
+  const progress = stoppedBy === null ? { ...reading.progress, share: 1 } : reading.progress
   const keptFrom = keptFromMs === undefined ? null : isoMillis(keptFromMs)
   return { progress, stoppedBy, keptFrom, times, result: shortened(examiner.result(readMs)) }
 }
 
 class Reading {
+  /** All that were taken, those that were left out included. */
+  messages = 0
   readonly #options: TrialOptions
   readonly #limits: TrialLimits
   readonly #startMs = monotonicMs()
@@ -129,7 +135,8 @@ class Reading {
 
   get progress(): TrialProgress {
     const at = this.#lastMs === 0 ? null : isoMillis(this.#lastMs)
-    return { records: this.#ownRecords, bytes: this.#ownBytes, at }
+    const share = Math.min(1, this.messages / Math.max(1, this.#options.messageCount))
+    return { records: this.#ownRecords, bytes: this.#ownBytes, at, share }
   }
 
   get times(): TrialTimes {

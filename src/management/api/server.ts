@@ -40,6 +40,7 @@ import type { Trials } from '../insight/trials.js'
 import { DeadLetterResender, type ResenderOptions } from '../operate/dead-letter-resender.js'
 import { DeadLetters, type DeadLettersOptions } from '../operate/dead-letters.js'
 import type { DestinationOperations } from '../operate/destination-operations.js'
+import type { Doctor } from '../operate/doctor/doctor.js'
 import { Overview } from '../operate/overview.js'
 import { PastStarts } from '../operate/past-starts.js'
 import type { RecordsLag } from '../operate/records-lag.js'
@@ -75,7 +76,7 @@ import { registerLastTraffic } from './log/last-traffic-routes.js'
 import { registerStats } from './log/stats-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
-import { registerOverview } from './overview-routes.js'
+import { registerDoctor, registerOverview } from './overview-routes.js'
 import { openReference, registerOpenPages } from './pages/open-pages.js'
 import type { OpenapiOptions } from './pages/openapi-document.js'
 import type { WriteContext } from './parts/write-context.js'
@@ -97,6 +98,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly context: Omit<WriteContext, 'missingValues'>
   readonly view: View
   readonly destinations: DestinationOperations
+  /** Looks at the whole deployment. */
+  readonly doctor: Pick<Doctor, 'recent'>
   /** Finds the countries of clients, for decisions. */
   readonly geo: GeoDatabases
   readonly live: Live
@@ -262,6 +265,7 @@ function registerResources(app: FastifyInstance, options: WholeOptions, batches:
   const { links } = presenter
   const overview = new Overview({ ...options, stateOf, letters, links, statuses, policies, retentionMs })
   registerOverview(app, context, overview)
+  registerDoctor(app, context, options.doctor)
   registerTrials(app, context, trials)
   registerAccountTrials(app, context, trials)
 }

@@ -15,6 +15,7 @@ import {
   consoleSessionSchema,
 } from '../../words/shape/console-session.js'
 import type { View } from '../../words/view/view.js'
+import { accountRightsOf } from '../access/account-rights.js'
 import { unauthenticated } from '../access/caller.js'
 import type { Sessions } from '../access/sessions.js'
 import { checkNames, objectBody } from '../exchange/body/input.js'
@@ -111,6 +112,7 @@ export function registerSessions(
   const shown = (key: Row, expiresMs: number): ConsoleSession => ({
     account_id: key.account_id,
     account_name: String(view.state.rows.get('account')?.get(key.account_id)?.['name'] ?? ''),
+    account_rights: accountRightsOf(view.state, key.account_id) as ConsoleSession['account_rights'],
     api_key_id: key.id,
     api_key_description: String(key['description'] ?? ''),
     rights: rightsOf(key) as ConsoleSession['rights'],

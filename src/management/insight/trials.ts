@@ -215,7 +215,7 @@ function newTrial({ draftOf, job, removes, tests }: TrialRequest): StoredTrial {
     until: isoMillis(untilMs),
     time: isByOwnTime ? 'own' : 'stored',
     times: null,
-    progress: { records: 0, bytes: 0, at: null },
+    progress: { records: 0, bytes: 0, at: null, share: 0 },
     kept_from: null,
     stopped_by: null,
     ended_at: null,

@@ -13,11 +13,13 @@ import { messageOf, StartFault } from '../../ground/core/errors.js'
 import { type ListeningServer, listenHttp, readBody } from '../../ground/core/http-listen.js'
 import { requestBodyBytesMax } from '../../ground/core/limits.js'
 
-interface Runtime {
+export interface Runtime {
   /** Address of the management API: `http://127.0.0.1:8080`. */
   readonly apiUrl: string
   /** NATS address for ingress nodes. */
   readonly natsUrl: string
+  /** The file of the same, which has a new one when its login is replaced. */
+  readonly natsUrlFile?: string
   /** Address for commands of the command line. */
   readonly adminUrl: string
   /** Authenticates the command line; new at each start. */

@@ -55,6 +55,9 @@ export const didYouMean = (name: string, known: Iterable<string>): string => {
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`
 }
 
+/** Is it one typing error away from a setting? */
+export const isSlip = (name: string): boolean => nearestNames(name, settingNames, 1, 1).length > 0
+
 /** What the environment sets. */
 export function readEnvironment(environment: Environment): Layer {
   const layer = new Map<Setting<unknown>, RawValue>()

@@ -21,6 +21,7 @@ import { fileVariable, readSecretFile, SettingsError } from './secret-files.js'
 import {
   didYouMean,
   type Environment,
+  isSlip,
   type Layer,
   type RawValue,
   readEnvironment,
@@ -37,8 +38,15 @@ type Values = {
   }
 }
 
+/** The file of addresses that have a login, which is read again for each connection. */
+interface UrlFile {
+  readonly urlFile?: string | undefined
+}
+
 /** The settings of a process, frozen; paths are absolute. */
-export type Settings = Omit<Values, 'geo' | 'ops'> & {
+export type Settings = Omit<Values, 'geo' | 'ops' | 'nats' | 'trial'> & {
+  readonly nats: Values['nats'] & UrlFile
+  readonly trial: Values['trial'] & UrlFile
   /** Keyed by the name of the kind. */
   readonly destinationKinds: Readonly<Record<string, KindSettings>>
   readonly geo: { readonly databases: readonly string[] }
@@ -123,6 +131,8 @@ function settingsOf(raw: Layer): Settings {
   return deepFreeze({
     ...values,
     destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
+    nats: { ...values.nats, urlFile: fileOf(raw.get(declared.nats.servers)) },
+    trial: { ...values.trial, urlFile: fileOf(raw.get(declared.trial.natsServers)) },
     data: { ...values.data, dir: resolve(values.data.dir) },
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
     ops: {
@@ -132,6 +142,9 @@ function settingsOf(raw: Layer): Settings {
     },
   })
 }
+
+const fileOf = (raw: RawValue | undefined): string | undefined =>
+  raw?.isFile ? resolve(raw.text) : undefined
 
 /** Settings of ClickHouse that do not go together. */
 function misfitOf({ clickhouse, decisionLog, nats }: Pick<Values, 'clickhouse' | 'decisionLog' | 'nats'>) {
@@ -217,12 +230,16 @@ function settingValue(setting: Setting<unknown>, raw: RawValue | undefined): unk
   throw new SettingsError(`${raw.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
-/** Only names with Weir's prefix are checked for typing errors; other variables may belong to other programs. */
+/** All with Weir's prefix. Others may belong to other programs: of those, names that are one slip away from a setting. */
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
+    .filter((name) => !settingNames.includes(name))
+    .filter((name) => name.startsWith('WEIR_') || (sharedPrefix.test(name) && isSlip(name)))
     .map((name) => `Unknown setting ${name} was ignored.${didYouMean(name, settingNames)}`)
 }
+
+/** The prefixes of settings whose names are not Weir's own. */
+const sharedPrefix = /^(NATS|CLICKHOUSE|OTEL)_/
 
 /** Countries come with a package; `config/prepare.mjs` builds the file of autonomous systems. */
 const bundledGeoDatabases = (): string[] => [

@@ -12,11 +12,11 @@ interface TlsFiles {
 }
 
 /** How a connection to NATS proves who it is. Throws a `SettingsError` if one of its files is of no use. */
-export function natsFiles({ creds, nkey, ca, cert, key, tls }: Settings['nats']): LoginFiles {
+export function natsFiles({ urlFile: url, creds, nkey, ca, cert, key, tls }: Settings['nats']): LoginFiles {
   checkFile('WEIR_NATS_CREDS', creds, checkCreds, 'is no file of credentials (.creds)')
   checkFile('WEIR_NATS_NKEY', nkey, checkSeed, 'holds no seed of a user')
   checkTlsFiles('WEIR_NATS_', { ca, cert, key })
-  return { creds, nkey, ca, cert, key, isTlsFirst: tls === 'first' }
+  return { url, creds, nkey, ca, cert, key, isTlsFirst: tls === 'first' }
 }
 
 /** The files themselves. Throws a `SettingsError` if one of them is of no use. `prefix`: of the names of the settings. */

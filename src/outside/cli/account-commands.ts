@@ -42,7 +42,7 @@ function addAccount(program: Command, administer: Administer): void {
       .description(description)
       .requiredOption('--account <id>', 'the account, ac_…')
       .option('--json', 'account and rights as JSON')
-      .argument('<right>', 'abuse_reports, unserved_allowed or catch_all_allowed')
+      .argument('<right>', 'abuse_reports, unserved_allowed, catch_all_allowed or doctor')
       .action((right: string, options: { account: string } & JsonOption) =>
         administer({ command: `account ${verb}`, account: options.account, right, ...asOption(options) }),
       )

@@ -10,9 +10,15 @@ export function addNatsConfigCommand(program: Command, settings: () => Settings)
     )
     .summary('users, rights and mappings for a nats-server of your own')
     .option('--draining <count>', 'how many partitions have streams, if that is more than WEIR_PARTITIONS')
-    .action(async ({ draining }: { draining?: string }) => {
+    .option(
+      '--credentials',
+      'with the names and passwords that weir credentials has made, in place of variables',
+    )
+    .action(async ({ draining, credentials }: { draining?: string; credentials?: true }) => {
       const { natsConfig } = await import('../../delivery/nats-server/nats-config.js')
-      const { partitions } = settings().nats
-      process.stdout.write(natsConfig(partitions, draining === undefined ? partitions : Number(draining)))
+      const { ownServersDir } = await import('../../management/process/credentials.js')
+      const { nats, data } = settings()
+      const existing = draining === undefined ? nats.partitions : Number(draining)
+      process.stdout.write(natsConfig(nats.partitions, existing, credentials && ownServersDir(data.dir)))
     })
 }

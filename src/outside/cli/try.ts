@@ -111,11 +111,9 @@ export async function whenEnded(client: Client, begun: Trial, signal: AbortSigna
   }
 }
 
-/** Records are read in the order of time, so the share is that of the range. */
-export function extentOf({ since, until, progress: { at } }: Trial): Extent | undefined {
-  const [begin, end, now] = [since, until, at ?? since].map((time) => Date.parse(time))
-  return end! > begin! ? { done: Math.max(0, now! - begin!), of: end! - begin! } : undefined
-}
+/** Undefined before anything was read. */
+export const extentOf = ({ progress: { at, share } }: Trial): Extent | undefined =>
+  at === null ? undefined : { done: share, of: 1 }
 
 const number = (value: number): string => value.toLocaleString('en-US')
 

@@ -29,6 +29,7 @@ import type {
   DestinationStatus,
   testEventSchema,
 } from '../shape/delivery-status.js'
+import type { DoctorReport } from '../shape/doctor.js'
 import type { ExpressionFailures } from '../shape/expression-failure.js'
 import type { Findings } from '../shape/finding.js'
 import type { IamPolicy } from '../shape/iam-policy.js'
@@ -298,6 +299,8 @@ const clientsOf = (http: Http) => ({
   challengers: new ChallengerClient(http),
   /** Records and events that were set aside. */
   deadLetters: new DeadLetterClient(http),
+  /** What is wrong with the deployment: for accounts with the right `doctor`. */
+  doctor: (): Promise<DoctorReport> => http.send('GET', '/doctor'),
   /** The entries of IP lists. */
   listEntries: new ListEntriesClient(http),
   /** Sessions of the web console: for a client without a token. */

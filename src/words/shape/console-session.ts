@@ -2,11 +2,13 @@
 import { objectOf, oneOf, orNull, type Static, Type } from '../../ground/core/schema.js'
 import { keyRights } from '../resource/api-key.js'
 import { idSchema } from '../resource/fields/id-schema.js'
+import { accountRights } from '../resource/kind/define.js'
 import { exampleId } from '../resource/kind/examples.js'
 
 export const consoleSessionExample = {
   account_id: exampleId('ac_'),
   account_name: 'example',
+  account_rights: ['doctor'],
   api_key_id: exampleId('ak_'),
   api_key_description: 'the console of the night shift',
   rights: ['read'],
@@ -18,6 +20,9 @@ export const consoleSessionSchema = objectOf(
   {
     account_id: idSchema('account', 'ac_'),
     account_name: Type.String(),
+    account_rights: Type.Array(oneOf(accountRights), {
+      description: 'What an operator has allowed the account.',
+    }),
     api_key_id: idSchema('api_key', 'ak_'),
     api_key_description: Type.String({ description: 'The description of the API key that signed in.' }),
     rights: orNull(Type.Array(oneOf(keyRights)), {

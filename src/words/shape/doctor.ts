@@ -34,6 +34,9 @@ export const doctorChecks = [
 
 export type DoctorCheck = (typeof doctorChecks)[number]
 
+/** What only the machine of the service shows, to `weir doctor` on it. */
+export const machineChecks = ['settings', 'data_directory', 'disk_space', 'disk_sync'] as const
+
 /** From the best; `not_checked` stands apart: nothing is known of it. */
 const doctorStates = ['good', 'warning', 'bad', 'not_checked'] as const
 
@@ -58,11 +61,11 @@ const lineSchema = objectOf(
 
 export type DoctorLine = Static<typeof lineSchema>
 
-const doctorReportSchema = objectOf(
+export const doctorReportSchema = objectOf(
   {
     state: oneOf(['good', 'warning', 'bad'], 'The worst of the lines; what was not checked does not count.'),
     as_of: Type.String({ format: 'date-time' }),
-    version: Type.String({ description: 'The version of the process that looked.' }),
+    version: Type.String({ description: 'The version of the program that looked.' }),
     lines: Type.Array(lineSchema),
   },
   {

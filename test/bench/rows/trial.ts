@@ -42,6 +42,7 @@ export const row: BenchRow = {
         untilMs: storedAtMs,
         ...opened,
         messages: stored(),
+        messageCount: 1,
         keptFromMs: storedAtMs,
         progressed() {},
       })

@@ -1,6 +1,6 @@
 /** Reading a stream again: from a time on, over gaps, without a consumer. */
 import t from 'tap'
-import { inOrder, keptFrom, replay } from '../../../src/ground/nats/stream-replay.js'
+import { countSince, inOrder, keptFrom, replay } from '../../../src/ground/nats/stream-replay.js'
 import { range, streamOf } from './stored-stream.js'
 
 const cases = [
@@ -72,4 +72,12 @@ t.test('from when on all is kept: the latest of the oldest messages', async (t) 
   ]
   for (const [name, streams, keptFromMs] of cases)
     t.equal(await keptFrom(streams.map((sequences) => streamOf(sequences))), keptFromMs, name)
+})
+
+t.test('how many messages there are from a time on, over several streams', async (t) => {
+  const streams = [[1, 4, 9, 10], [], [2, 3, 4, 20]].map((sequences) => streamOf(sequences))
+  // Of the first, those after 1; of the last, those after 3. Gaps count.
+  t.equal(await countSince(streams, 3_500), 9 + 17)
+  t.equal(await countSince(streams, 30_000), 0)
+  t.equal(await countSince([], 0), 0)
 })

@@ -73,6 +73,7 @@ async function triedOn(draft: AccountDraft, records: readonly object[], source =
     untilMs: storedAtMs,
     ...opened,
     messages: messages(),
+    messageCount: 1,
     keptFromMs: storedAtMs,
     progressed: () => {},
   })

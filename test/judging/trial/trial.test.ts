@@ -87,6 +87,7 @@ async function tried(
     untilMs,
     ...opened,
     messages: stored(messages),
+    messageCount: messages.length,
     keptFromMs: sinceMs,
     progressed: () => {},
     limits,
@@ -114,6 +115,7 @@ t.test('a drafted traffic policy: what changes, who is concerned, and why', asyn
   t.equal(stoppedBy, null)
   t.equal(progress.records, 5)
   t.equal(progress.at, '2026-11-20T09:00:00.000Z')
+  t.equal(progress.share, 1)
   const decisions = 'decisions' in result ? result.decisions : undefined
   t.match(decisions, {
     records: 5,
@@ -318,8 +320,8 @@ t.test('a trial stops at a limit, says at which, and where', async (t) => {
   for (const { name, limits, want } of cases) {
     const { stoppedBy, progress } = await tried({ rows: [] }, { messages, limits })
     t.strictSame(
-      { stoppedBy, at: progress.at?.slice(11), own: progress.records },
-      { stoppedBy: want.stoppedBy, at: want.at, own: want.own },
+      { stoppedBy, at: progress.at?.slice(11), own: progress.records, isPart: progress.share < 1 },
+      { ...want, isPart: want.stoppedBy !== null },
       name,
     )
   }
@@ -337,10 +339,12 @@ t.test('records that are stored after the request are left out', async (t) => {
     ...range,
     ...opened,
     messages: late(),
+    messageCount: 2,
     keptFromMs: undefined,
     progressed: () => {},
   })
   t.equal(progress.records, 1)
+  t.equal(progress.share, 1, 'all up to the end of the range')
 })
 
 t.test('records of the past are tried by their own times, and by no others', async (t) => {
@@ -373,7 +377,8 @@ t.test('records of the past are tried by their own times, and by no others', asy
       eventKinds: [],
     })
     const range = { accountId: 'ac_1', untilMs, ownSinceMs }
-    const all = { ...range, ...opened, messages: messages(), keptFromMs: sinceMs, progressed: () => {} }
+    const read = { messages: messages(), messageCount: 1, keptFromMs: sinceMs }
+    const all = { ...range, ...opened, ...read, progressed: () => {} }
     const { progress, times } = await runTrial(all)
     const { first, last, ...counted } = times
     const span = [first, last].map((at) => (at === null ? null : Date.parse(at) - sinceMs))

@@ -36,6 +36,7 @@ t.test('sessions', async (t) => {
     t.match(made.body, {
       account_id: me.accountId,
       account_name: 'mine',
+      account_rights: [],
       api_key_id: id,
       api_key_description: 'night shift',
       rights: ['read'],

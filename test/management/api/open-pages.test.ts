@@ -8,7 +8,7 @@ import { openTestStore } from '../../harness/api.js'
 import { portOf } from '../../harness/raw-connection.js'
 import { until } from '../../harness/weir.js'
 
-const pages = ['/openapi.json', '/docs', '/fields', '/schemas/tcp_connection.json']
+const pages = ['/openapi.json', '/docs', '/docs/doctor.md', '/fields', '/schemas/tcp_connection.json']
 
 t.test('documents are sent compressed, and not at all to a client that has them', async (t) => {
   const store = await openTestStore(t)

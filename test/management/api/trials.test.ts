@@ -292,7 +292,7 @@ t.test('trials that do not end by themselves', async (t) => {
   const options = { nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }
   /** Ends only if it is ended, or fails at once. */
   const endless: StartTrial = (job, _rules, progressed) => {
-    progressed({ records: 5, bytes: 500, at: null })
+    progressed({ records: 5, bytes: 500, at: null, share: 0 })
     let end = (): void => {}
     const endedByUs = new Promise<never>((_, reject) => {
       end = () => reject(new Error('Its process ended: SIGKILL.'))

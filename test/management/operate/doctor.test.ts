@@ -3,13 +3,16 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { ProcessReport } from '../../../src/delivery/wire/process-report.js'
 import { reportsIn } from '../../../src/delivery/wire/process-report.js'
+import { deferred } from '../../../src/ground/core/concurrency.js'
 import { packageFile } from '../../../src/ground/core/package.js'
 import { findingLines, overviewLines } from '../../../src/management/operate/doctor/account-checks.js'
 import { decidePortLines, trustedProxyLines } from '../../../src/management/operate/doctor/decide-checks.js'
+import { Doctor, type DoctorParts } from '../../../src/management/operate/doctor/doctor.js'
 import { streamLine } from '../../../src/management/operate/doctor/nats-checks.js'
 import {
   clockLines,
   fileLines,
+  rightsLines,
   roleLines,
   versionLines,
 } from '../../../src/management/operate/doctor/process-checks.js'
@@ -78,6 +81,24 @@ t.test('processes', (t) => {
     {
       name: 'no system that says it',
       lines: fileLines([report('api', { filesMax: null })]),
+      want: [['not_checked', null]],
+    },
+    {
+      name: 'all that processes do is done',
+      lines: rightsLines([report('api', { refused: {} }), report('deliver')]),
+      want: [['good', null]],
+    },
+    {
+      name: 'a process whose user may not do something',
+      lines: rightsLines([
+        report('api', { refused: {} }),
+        report('deliver', { refused: { WEIR_BOOKS: 'Permissions Violation' } }),
+      ]),
+      want: [['bad', 'deliver on one (7)']],
+    },
+    {
+      name: 'processes of an earlier version',
+      lines: rightsLines([report('api')]),
       want: [['not_checked', null]],
     },
   ]
@@ -203,6 +224,54 @@ t.test('the whole is as bad as its worst line; what was not checked is no good s
   t.equal(many[0]?.state, 'bad', 'the worst are listed')
   t.match(many.at(-1)?.sentence, /^11 more/)
   t.end()
+})
+
+t.test('a check that hangs is given up, is not begun twice, and says so; the others are made', async (t) => {
+  let asked = 0
+  const answer = deferred()
+  const away = async (): Promise<never> => {
+    throw new Error('http://weir:the-password@clickhouse said planted-secret.')
+  }
+  const parts = {
+    nats: {
+      isConnected: false,
+      gather: () => {
+        asked += 1
+        return answer.promise.then(() => [])
+      },
+    },
+    clickhouse: { rows: away },
+    stateOf: () => {
+      throw new Error('Nothing is read yet.')
+    },
+    geo: { files: [] },
+  } as unknown as DoctorParts
+  const looker = new Doctor(parts, { secrets: () => ['planted-secret'], checkWithinMs: 300 })
+  const lines = async (check: string) =>
+    (await looker.report()).lines
+      .filter((line) => line.check === check)
+      .map(({ state, sentence }) => [state, sentence])
+  for (const check of ['processes', 'versions', 'clocks', 'open_files', 'decide_port', 'trusted_proxies'])
+    t.strictSame(
+      await lines(check),
+      [['not_checked', 'It was not checked: there was no answer within 0.3 s.']],
+      check,
+    )
+  t.equal(asked, 1, 'the first look is still under way')
+  t.match(await lines('nats'), [['bad', /lost/]])
+  t.strictSame(
+    await lines('clickhouse'),
+    [['bad', 'ClickHouse does not answer: http://…@clickhouse said ….']],
+    'what others say is searched for secrets',
+  )
+  const [one, other] = await Promise.all([looker.recent(), looker.recent()])
+  t.equal(one, other, 'callers share a report')
+  t.equal(await looker.recent(), one, 'and later ones get it for some seconds')
+  t.not(await looker.report(), one, 'the command gets one of its own')
+  answer.resolve()
+  t.match(await lines('versions'), [['not_checked', /No process answers/]])
+  t.match(await lines('processes'), [['bad'], ['bad'], ['bad'], ['bad']])
+  t.equal(asked, 2, 'then it is looked at again')
 })
 
 t.test('the documents have a section for each check', (t) => {

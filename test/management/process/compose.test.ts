@@ -181,7 +181,7 @@ t.test('who may do what is what a local nats-server is set up with', (t) => {
   const { SYSTEM, ...accounts } = JSON.parse(block)
   t.strictSame(
     accounts,
-    accountsConfig(natsAccess().accounts, () => 'secret'),
+    accountsConfig(natsAccess().accounts, (name) => [{ name, password: 'secret' }]),
   )
   t.strictSame(SYSTEM, { users: [{ user: 'system', password: 'secret' }] })
   t.end()

@@ -109,7 +109,13 @@ t.test('a role gets the secrets that it works with, from Secrets, as files, and 
   const sources = other.flatMap(({ pod }) =>
     (pod.spec.volumes[0].projected?.sources ?? []).flatMap(({ secret }: Manifest) => secret?.name ?? []),
   )
-  t.strictSame([...new Set(sources)].toSorted(), ['all', 'clickhouse-operator', 'nats-of-decide', 'vault'])
+  t.strictSame([...new Set(sources)].toSorted(), [
+    'all',
+    'clickhouse-operator',
+    'nats-accounts',
+    'nats-of-decide',
+    'vault',
+  ])
   t.end()
 })
 

@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024
 
 /** The configuration of a server on which no user may do this. */
 function configWithout(isMissing: (subject: string) => boolean): string {
-  const accounts = accountsConfig(natsAccess().accounts, () => 'secret')
+  const accounts = accountsConfig(natsAccess().accounts, (name) => [{ name, password: 'secret' }])
   const older = (_: string, value: unknown): unknown =>
     Array.isArray(value) ? value.filter((each) => typeof each !== 'string' || !isMissing(each)) : value
   return `accounts: ${JSON.stringify(accounts, older)}\n`

@@ -443,6 +443,21 @@ t.test('an unknown variable of ours is a warning that names the nearest', (t) =>
   t.end()
 })
 
+t.test('a variable with a prefix of others is a warning only if it is one slip away', (t) => {
+  const slips = ['NATS_URI', 'CLICKHOUSE_UR', 'OTEL_EXPORTER_OTLP_ENDPOIN']
+  // Of Kubernetes, of ClickHouse's image, and of OpenTelemetry.
+  const others = ['NATS_PORT', 'NATS_SERVICE_HOST', 'CLICKHOUSE_DB', 'CLICKHOUSE_USER', 'OTEL_LOG_LEVEL']
+  const environment = Object.fromEntries([...slips, ...others].map((name) => [name, 'x']))
+  const { warnings } = loadSettings({ environment })
+  t.strictSame(
+    warnings,
+    ['NATS_URL', 'CLICKHOUSE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'].map(
+      (near, n) => `Unknown setting ${slips[n]} was ignored. Did you mean ${near}?`,
+    ),
+  )
+  t.end()
+})
+
 t.test('what was chosen is described without secrets', (t) => {
   const environment = {
     NATS_URL: 'nats://user:hunter2@a:4222,nats://token@b:4222',

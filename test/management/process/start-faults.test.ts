@@ -1,10 +1,10 @@
 /** A start that can't succeed because of a setting: it has made nothing, shown nothing else, and ends at once. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { readUserUrl } from '../../../src/delivery/nats-server/nats-access.js'
+import { readUserUrl } from '../../../src/delivery/nats-server/logins.js'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { roleInboxPrefix } from '../../../src/delivery/nats-server/role-users.js'
 import { run } from '../../harness/processes.js'
@@ -101,6 +101,15 @@ t.test('faults of settings', async (t) => {
     t.match(lines[0], says)
     t.notOk(existsSync(dataDir), `${role}: ${name}: nothing was made`)
   }
+})
+
+t.test('nothing is made in a directory that is there and empty', async (t) => {
+  const dataDir = tempDir(t)
+  const env = { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', WEIR_GEOIP_DB: join(dataDir, 'missing.mmdb') }
+  const started = run('programs/main.js', ['serve'], env)
+  t.teardown(() => started.kill())
+  t.strictSame(await started.ended, { code: 1, signal: null })
+  t.strictSame(readdirSync(dataDir), [])
 })
 
 t.test('a setting that does not exist, and a secret key that is not the one of the database', async (t) => {

@@ -45,12 +45,13 @@ t.test('a file or a pipe gets nothing', (t) => {
   t.end()
 })
 
-t.test('a trial is as far as the times of its records', (t) => {
-  const trial = (since: string, until: string, at: string | null) =>
-    extentOf({ since, until, progress: { records: 1, bytes: 1, at } } as Trial)
-  const [noon, later, end] = ['2026-11-20T12:00:00Z', '2026-11-20T12:15:00Z', '2026-11-20T13:00:00Z']
-  t.strictSame(trial(noon, end, later), { done: 900_000, of: 3_600_000 })
-  t.strictSame(trial(noon, end, null), { done: 0, of: 3_600_000 })
-  t.equal(trial(noon, noon, null), undefined, 'a range without length')
+t.test('a trial is as far as what it read, not as the times of its records', (t) => {
+  const at = '2026-11-20T12:59:59Z'
+  const trial = { since: '2026-11-20T12:00:00Z', until: '2026-11-20T13:00:00Z' } as Trial
+  t.strictSame(extentOf({ ...trial, progress: { records: 1, bytes: 1, at, share: 0.25 } }), {
+    done: 0.25,
+    of: 1,
+  })
+  t.equal(extentOf({ ...trial, progress: { records: 0, bytes: 0, at: null, share: 0 } }), undefined)
   t.end()
 })

@@ -71,7 +71,7 @@ t.test('a subscription', async (t) => {
 
 t.test('the progress of a trial', async (t) => {
   t.equal(progressText(example), '7,514 records, read until 2026-11-20 09:59:59')
-  const progress = { records: 0, bytes: 0, at: null }
+  const progress = { records: 0, bytes: 0, at: null, share: 0 }
   t.equal(progressText({ ...example, progress }), '0 records, read until …')
 })
 

@@ -20,6 +20,11 @@ export const nats = {
     'weir_nats_server_exits_total',
     'Unexpected ends of the local nats-server.',
   ),
+  natsLoginsLoaded: info(
+    'The logins of the local nats-server have changed: it takes those in its files, and refuses others.',
+    'weir_nats_logins_loaded_total',
+    'Times that the local nats-server was given other logins while it ran.',
+  ),
   natsServerLeftover: warn(
     'A nats-server left behind on this data directory was ended before the new one starts.',
     'weir_nats_server_leftovers_total',
@@ -64,7 +69,7 @@ export const nats = {
     'Processes of this instance that run or use a nats-server without the fixes of known security faults.',
   ),
   natsStoreLost: warn(
-    'NATS lost the data of this deployment; its streams were recreated, empty.',
+    'Streams of this deployment were not there and were made again, empty: `loss` says what is gone.',
     'weir_nats_store_losses_total',
     'Times that streams of a deployment in use were found missing and recreated.',
   ),

@@ -1,7 +1,7 @@
 /**
  * Pages that `config/` builds, and their files, all from memory: the web console, one page for `/` and every path below
  * `/console`, the playground at `/playground`, and the API reference at `/docs`. Of each there is `index.html`, and
- * `assets/<name>-<hash>.<ext>`.
+ * `assets/<name>-<hash>.<ext>`. Below `/docs` there is also the page that lines of `GET /doctor` name.
  *
  * A proxy may serve Weir below a path, so the page refers to everything relative to the root of Weir:
  * `src="{{root}}console/assets/console-ABCD1234.js"`. Each answer has the way up from its own path in that place, such as
@@ -15,7 +15,7 @@ import { getOrMake } from '../../../ground/core/maps.js'
 import { packageFile } from '../../../ground/core/package.js'
 import { browserHeaders } from '../../http/answer-headers.js'
 import { nothingThere } from '../../http/guard.js'
-import { forever, revalidated, ServedFile } from './served-file.js'
+import { type FileForm, forever, revalidated, ServedFile, servedOnce } from './served-file.js'
 
 /** A page needs nothing inline and nothing from elsewhere, and no script of it makes HTML or code from a text. */
 const contentSecurityPolicy = (allowed: Readonly<Record<string, readonly string[]>>) => ({
@@ -51,6 +51,9 @@ const types: Readonly<Record<string, string>> = {
 const hashedName = /-[A-Z0-9]{8}\.[a-z0-9]+$/
 /** A page is at most so deep; each depth is a copy of the page in memory. */
 const depthMax = 16
+
+/** Browsers show it as it is. */
+const textForm: FileForm = { type: types['.txt']!, caching: revalidated }
 
 const notBuilt = 'The page is not built. Build it with "node config/prepare.mjs", then load it again.\n'
 
@@ -183,6 +186,8 @@ export async function registerReference(
   app.get('/docs', hidden, page)
   app.get('/docs/', hidden, page)
   app.get('/docs/assets/:name', hidden, asset)
+  const about = servedOnce(textForm, () => readFile(join(directory, 'doctor.md'), 'utf8'))
+  app.get('/docs/doctor.md', hidden, about)
 }
 
 /** Browsers request the icon with every page. */

@@ -116,6 +116,8 @@ const bounds = {
     retryAfterSeconds: 1,
     each: { one: 'an address', all: 'all addresses' },
   },
+  // They share a look, and wait for it as long as a source hangs.
+  doctor: { what: 'looks at the deployment', perAccount: 4, perProcess: 8, retryAfterSeconds: 5 },
   overview: { what: 'overviews', perAccount: 10, perProcess: 50, retryAfterSeconds: 1, waits: true },
   destination_status: {
     what: 'questions for the status or the attempts of destinations',

@@ -53,14 +53,20 @@ const adviceFor: Partial<Record<DoctorCheck, string>> = {
 }
 
 /** Each has a line if no account needs a hand. */
-const summed = ['dead_letters', 'certificates', 'unserved_names', 'findings', 'ip_lists'] as const
+export const summedChecks = [
+  'dead_letters',
+  'certificates',
+  'unserved_names',
+  'findings',
+  'ip_lists',
+] as const
 
 export async function accountLines(parts: AccountParts): Promise<DoctorLine[]> {
   const all = [...parts.stateOf().accounts.keys()]
   const accounts = all.slice(0, accountsMax)
   const lines: DoctorLine[] = []
   await eachOf(accounts, atOnceMax, async (id) => void lines.push(...(await linesOf(id, parts))))
-  const good = summed
+  const good = summedChecks
     .filter((check) => !lines.some((line) => line.check === check))
     .map((check) =>
       doctorLine(check, 'good', `Nothing needs a hand in ${counted(accounts.length, 'account')}.`),
@@ -68,7 +74,7 @@ export async function accountLines(parts: AccountParts): Promise<DoctorLine[]> {
   const left = all.length - accounts.length
   if (left === 0) return [...lines, ...good]
   const sentence = `${counted(left, 'account')} more were not looked at: at most ${accountsMax} are.`
-  const notChecked = summed.map((check) =>
+  const notChecked = summedChecks.map((check) =>
     doctorLine(check, 'not_checked', sentence, { advice: 'weir status and weir lint look at one.' }),
   )
   return [...lines, ...good, ...notChecked]

@@ -17,7 +17,7 @@ import { clockAdvice } from './process-checks.js'
 export interface NatsParts {
   readonly nats: Pick<
     Nats,
-    'storing' | 'unopened' | 'flush' | 'streamInfo' | 'consumerInfo' | 'isConnected' | 'payloadBytesMax'
+    'storing' | 'flush' | 'streamInfo' | 'consumerInfo' | 'isConnected' | 'payloadBytesMax'
   >
   readonly partitions: Pick<PartitionSet, 'all'>
   /** How many servers should have each stream. */
@@ -41,7 +41,6 @@ export async function natsLines(parts: NatsParts): Promise<DoctorLine[]> {
     ]
   return [
     ...(await serverLines(parts)),
-    ...rightsLines(parts),
     ...(await storageLines(parts)),
     ...(await streamLines(parts)),
     ...(await clockLine(parts)),
@@ -77,22 +76,6 @@ async function serverLines({ nats }: NatsParts): Promise<DoctorLine[]> {
       `nats-server ${version} answers in ${tookMs} ms, and no published fault of it is known here.`,
     ),
   ]
-}
-
-/** What was refused since the start; each other process reports its own as a part that does not work. */
-function rightsLines({ nats }: NatsParts): DoctorLine[] {
-  const failing: (readonly [string, string])[] = [
-    ...nats.storing.failing,
-    ...nats.unopened.current.map(({ stream, name, reason }) => [`${stream} ${name}`, reason] as const),
-  ]
-  if (failing.length === 0)
-    return [doctorLine('nats_rights', 'good', 'Nothing that this process does on NATS is refused.')]
-  return failing.map(([about, reason]) =>
-    doctorLine('nats_rights', 'bad', reason, {
-      about,
-      advice: 'Compare the rights of the user with those that "weir nats-config" prints for this version.',
-    }),
-  )
 }
 
 async function storageLines({ nats }: NatsParts): Promise<DoctorLine[]> {

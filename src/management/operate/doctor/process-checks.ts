@@ -34,6 +34,7 @@ export async function processLines({ nats }: ProcessParts): Promise<DoctorLine[]
     ...versionLines(reports),
     ...clockLines(reports, asked),
     ...fileLines(reports),
+    ...rightsLines(reports),
     ...(await decidePortLines(reports, hostname())),
     ...trustedProxyLines(reports),
   ]
@@ -149,6 +150,25 @@ export function fileLines(reports: readonly ProcessReport[]): DoctorLine[] {
       `Each of ${counted(known.length, 'process', 'processes')} may open ${least} files or more.`,
     ),
   ]
+}
+
+/** Each process has the rights of its own user of NATS, and knows what it was refused since it started. */
+export function rightsLines(reports: readonly ProcessReport[]): DoctorLine[] {
+  const known = reports.filter(({ refused }) => refused !== undefined)
+  const found = known.flatMap((report) =>
+    Object.entries(report.refused ?? {}).map(([what, reason]) =>
+      doctorLine('nats_rights', 'bad', `${what}: ${reason}`, {
+        about: nameOf(report),
+        advice:
+          'If its user may not do it, compare the rights of the user with those that "weir nats-config" prints for this version.',
+      }),
+    ),
+  )
+  if (found.length > 0) return found
+  if (known.length === 0)
+    return [doctorLine('nats_rights', 'not_checked', 'No process says what NATS refuses to it.')]
+  const sentence = `Nothing that ${counted(known.length, 'process does', 'processes do')} on NATS is refused.`
+  return [doctorLine('nats_rights', 'good', sentence)]
 }
 
 const filesAdvice =

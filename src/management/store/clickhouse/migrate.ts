@@ -37,9 +37,7 @@ const migrations: readonly Migration[] = [
     // cluster might not agree on which was the first, and one that joins later has to learn it: see `claimDeployment`.
     statements: ({ id, keyFingerprint }, cluster) =>
       cluster === undefined
-        ? [
-            `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
-          ]
+        ? [`CREATE VIEW IF NOT EXISTS deployment AS ${selectDeployment({ id, keyFingerprint })}`]
         : [],
   },
   {
@@ -49,6 +47,20 @@ const migrations: readonly Migration[] = [
       ['api_keies', 'api_keies_history'].map((view) => `DROP VIEW IF EXISTS ${targetOn(cluster, view)}`),
   },
 ]
+
+/** The comment of a view as Weir 0.1.0 makes it, and makes it again at each start. No later version has this definition. */
+const oldView = { name: 'tcp_edges', comment: 'Weir RMGYgZsWUirzsw05WG99ck' }
+
+const oldViewRefusal =
+  'This database was written by Weir 0.2.0 or later, which Weir 0.1.0 would misread. Start Weir 0.2.0 or later. To go back, restore the backup from before the upgrade.'
+
+/**
+ * Who reads it learns which deployment it is; Weir 0.1.0, which knows of no formats, learns why it can't start. A start makes
+ * views first, each version its own, and reads this one then.
+ */
+const selectDeployment = ({ id, keyFingerprint }: Deployment): string =>
+  `SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint WHERE NOT throwIf((SELECT count() FROM system.tables
+WHERE database = currentDatabase() AND name = '${oldView.name}' AND comment = '${oldView.comment}') > 0, '${oldViewRefusal}')`
 
 /** Steps above are no changes: each says that the database has this format, or had it (`core/data-format.ts`). */
 const formatsFrom = 1_000_000
@@ -99,9 +111,13 @@ export async function migrate(
   if (cluster !== undefined) await claimDeployment(clickhouse, cluster, made)
   await shapeTables(clickhouse, resources)
   await shapeViews(clickhouse, resources)
-  if (!done.has(ownStep))
+  const deployment = await readDeployment(clickhouse)
+  if (!done.has(ownStep)) {
+    // The view of an earlier version refuses no one.
+    if (cluster === undefined) await storeFingerprint(clickhouse, deployment)
     await clickhouse.insert('schema_migrations', [{ id: ownStep }], `migration:${ownStep}`)
-  return readDeployment(clickhouse)
+  }
+  return deployment
 }
 
 /**
@@ -217,7 +233,7 @@ export async function storeFingerprint(
 ): Promise<void> {
   await clickhouse.command(
     clickhouse.cluster === undefined
-      ? `CREATE OR REPLACE VIEW deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`
+      ? `CREATE OR REPLACE VIEW deployment AS ${selectDeployment({ id, keyFingerprint })}`
       : `ALTER TABLE deployment UPDATE key_fingerprint = '${keyFingerprint}' WHERE id = '${id}' SETTINGS mutations_sync = 2`,
   )
 }

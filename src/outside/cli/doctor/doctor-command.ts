@@ -1,6 +1,6 @@
 /** `weir doctor`: what is wrong with this deployment, and a file for those who help. */
 import type { Command } from 'commander'
-import type { LoadSettings } from './doctor-report.js'
+import type { DoctorSources } from './doctor-report.js'
 
 interface DoctorOptions {
   readonly bundle?: string
@@ -8,7 +8,7 @@ interface DoctorOptions {
   readonly strict?: true
 }
 
-export function addDoctorCommand(program: Command, load: LoadSettings): void {
+export function addDoctorCommand(program: Command, sources: DoctorSources): void {
   program
     .command('doctor')
     .description(
@@ -20,11 +20,11 @@ export function addDoctorCommand(program: Command, load: LoadSettings): void {
     .option('--json', 'the lines as JSON')
     .action(async ({ bundle, json, strict }: DoctorOptions) => {
       const { diagnose, reportText } = await import('./doctor-report.js')
-      const report = await diagnose(load)
+      const report = await diagnose(sources)
       process.stdout.write(`${json ? JSON.stringify(report) : reportText(report)}\n`)
       if (bundle !== undefined) {
         const { writeBundle } = await import('./bundle.js')
-        const written = await writeBundle(bundle, report, load)
+        const written = await writeBundle(bundle, report, sources.load)
         process.stderr.write(`weir: ${written}\n`)
       }
       if (report.state === 'bad' || (strict && report.state === 'warning')) process.exitCode = 1

@@ -25,6 +25,12 @@ interface Loaded {
 /** Throws a `SettingsError` if a setting can't be read. */
 export type LoadSettings = () => Loaded
 
+export interface DoctorSources {
+  readonly load: LoadSettings
+  /** What a start needs besides this machine, tried from here. */
+  readonly reach: (settings: Settings) => Promise<DoctorLine[]>
+}
+
 /** Made here, or by the service. */
 const madeHere: ReadonlySet<string> = new Set([
   'settings',
@@ -35,12 +41,12 @@ const madeHere: ReadonlySet<string> = new Set([
 ])
 
 /** Looks here, and asks the service that runs on the data directory. */
-export async function diagnose(load: LoadSettings): Promise<DoctorReport> {
-  const lines = inOrder(await linesOf(load))
+export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
+  const lines = inOrder(await linesOf(sources))
   return { state: worstOf(lines), as_of: isoMillis(now()), version, lines }
 }
 
-async function linesOf(load: LoadSettings): Promise<DoctorLine[]> {
+async function linesOf({ load, reach }: DoctorSources): Promise<DoctorLine[]> {
   let loaded: Loaded
   try {
     loaded = load()
@@ -51,10 +57,11 @@ async function linesOf(load: LoadSettings): Promise<DoctorLine[]> {
   }
   const { settings, warnings } = loaded
   const here = [...settingsLines(settings, warnings), ...machineLines(settings)]
-  return [...here, ...(await serviceLines(settings))]
+  return [...here, ...(await serviceLines(settings, reach))]
 }
 
-async function serviceLines({ data }: Settings): Promise<DoctorLine[]> {
+async function serviceLines(settings: Settings, reach: DoctorSources['reach']): Promise<DoctorLine[]> {
+  const { data } = settings
   const running = readRuntime(data.dir)
   const about = { about: data.dir }
   if (running === undefined)
@@ -64,7 +71,7 @@ async function serviceLines({ data }: Settings): Promise<DoctorLine[]> {
         advice:
           'Start it (npm start, or weir serve): what it prints says why if it ends. If it runs elsewhere, run this command there.',
       }),
-      ...notChecked('Only a running service sees it.', [...madeHere]),
+      ...otherLines(await reach(settings), 'Only a running service sees it.'),
     ]
   try {
     const answer = await sendAdminCommand(running.adminUrl, running.adminToken, { command: 'doctor' })
@@ -80,10 +87,16 @@ async function serviceLines({ data }: Settings): Promise<DoctorLine[]> {
         advice:
           'If it starts, wait until it is ready. Else look at its log, and whether the machine is overloaded.',
       }),
-      ...notChecked('The service did not answer.', [...madeHere]),
+      ...otherLines(await reach(settings), 'The service did not answer.'),
     ]
   }
 }
+
+/** Without an answer of the service: what can be tried from here, and what can't. */
+const otherLines = (reached: readonly DoctorLine[], reason: string): DoctorLine[] => [
+  ...reached,
+  ...notChecked(reason, [...madeHere, ...reached.map(({ check }) => check)]),
+]
 
 const notChecked = (reason: string, but: readonly string[]): DoctorLine[] =>
   doctorChecks

@@ -44,7 +44,7 @@ export function settingsLines(settings: Settings, warnings: readonly string[]): 
     doctorLine(
       'settings',
       'good',
-      `All values can be read. Values that differ from the defaults: ${changed}.`,
+      `All values that this command is given can be read. Values that differ from the defaults: ${changed}.`,
     ),
   ]
 }

@@ -36,6 +36,7 @@ export const operated = [
   'store',
   'backup',
   'secret-key',
+  'credentials',
 ]
 
 const example = (example: string, page: string, more: Partial<Guidance> = {}): Guidance => ({
@@ -166,6 +167,10 @@ export const guide: Readonly<Record<string, Guidance>> = {
   'secret-key rotate': example('secret-key rotate', 'operating.md#the-secret-key'),
   'secret-key status': example('secret-key status', 'operating.md#the-secret-key'),
   'secret-key drop': example('secret-key drop', 'operating.md#the-secret-key'),
+  credentials: example('credentials status', 'operating.md#logins-of-nats'),
+  'credentials rotate': example('credentials rotate --user ingress', 'operating.md#logins-of-nats'),
+  'credentials status': example('credentials status', 'operating.md#logins-of-nats'),
+  'credentials drop': example('credentials drop --user ingress', 'operating.md#logins-of-nats'),
 
   login: example('login https://weir.example.com --profile work', 'cli.md#log-in'),
   completion: example(

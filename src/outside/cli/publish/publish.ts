@@ -47,9 +47,9 @@ export async function publish(settings: Settings, options: PublishOptions): Prom
   const stop = new AbortController()
   const stopped = stopSignal().then(() => stop.abort())
   const node = nodeName(options.node)
-  const servers = serversOf(settings)
+  const { servers, url } = serversOf(settings)
   const report = new Report(format.name, await rejectsFile(options.rejects))
-  const files = natsFiles(settings.nats)
+  const files = { ...natsFiles(settings.nats), url }
   let because = ''
   const unreachable = (reason: string): void => {
     because = ` (${reason})`
@@ -205,11 +205,17 @@ function givenBy({ serverName, serverPort, edge, account, caddyDuration }: Publi
 /** A part of a subject of NATS: without dots, spaces and wildcards. */
 const nodeName = (name = hostname()): string => name.replaceAll(/[^\w-]/g, '-').slice(0, 64)
 
-function serversOf({ nats, data }: Settings): readonly string[] {
-  const found = nats.servers ?? [readRuntime(data.dir)?.natsUrl].filter((url) => url !== undefined)
-  if (found.length === 0)
+/** `url`: the file that has them, if they are from one. */
+function serversOf({ nats, data }: Settings): {
+  readonly servers: readonly string[]
+  readonly url?: string | undefined
+} {
+  if (nats.servers !== undefined) return { servers: nats.servers, url: nats.urlFile }
+  const running = readRuntime(data.dir)
+  if (running === undefined)
     throw new NoAnswer(
       `No service runs on ${data.dir}: set WEIR_DATA_DIR, or NATS_URL to the address for ingress nodes.`,
     )
-  return found
+  const { natsUrl, natsUrlFile: url } = running
+  return { servers: [natsUrl], url }
 }

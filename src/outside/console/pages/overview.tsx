@@ -4,15 +4,17 @@
  */
 import type { Change } from '../../../words/shape/decisions/change-schema.js'
 import type { Stats } from '../../../words/shape/stats.js'
+import { maySeeDeployment } from '../data/access/session.js'
 import { firstOf, useAnswer } from '../data/asking/api.js'
 import { intervalOf, ranges, startOf } from '../data/decisions/ranges.js'
 import { type GoesBy, goesByNow, timeChoices } from '../data/decisions/row-times.js'
-import { go, hrefTo } from '../data/location.js'
+import { go, hrefTo, parameter } from '../data/location.js'
 import { number, percent } from '../data/texts/format.js'
 import type { ChartMark } from '../kit/charts/time-chart.js'
 import { Choices, choiceIn } from '../kit/choices.js'
 import { Link } from '../kit/link.js'
 import { DecisionsChart, totalOf } from '../parts/charts/decisions-chart.js'
+import { onDemand } from '../parts/on-demand.js'
 import { Answered } from '../parts/states.js'
 import { DecisionWord } from '../parts/words.js'
 import { AttentionPanel, StateBar } from './overview/attention.js'
@@ -21,6 +23,8 @@ import { DestinationsPanel } from './overview/destinations-panel.js'
 import { Leaders } from './overview/leaders.js'
 import { StoppedMap } from './overview/stopped-map.js'
 import { StoppedPanel } from './overview/stopped-panel.js'
+
+const DoctorDrawer = onDemand(async () => (await import('./overview/doctor-drawer.js')).DoctorDrawer)
 
 const changesMax = 50
 
@@ -54,6 +58,7 @@ export function Overview() {
         </div>
       </div>
       <Leaders {...{ range, by }} />
+      {parameter('open') === 'deployment' && maySeeDeployment() && <DoctorDrawer />}
     </div>
   )
 }

@@ -199,7 +199,7 @@ interface ResourceDefinition<
 }
 
 /** Rights that an operator can give an account. */
-export const accountRights = ['abuse_reports', 'unserved_allowed', 'catch_all_allowed'] as const
+export const accountRights = ['abuse_reports', 'unserved_allowed', 'catch_all_allowed', 'doctor'] as const
 
 export type AccountRight = (typeof accountRights)[number]
 

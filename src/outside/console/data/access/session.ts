@@ -25,6 +25,10 @@ export function may(right: Right): boolean {
   return rights.includes(right) || (right === 'read' && rights.includes('write'))
 }
 
+/** May whoever is signed in see the whole deployment? An operator lets an account do so. */
+export const maySeeDeployment = (): boolean =>
+  may('read') && (session.value?.account_rights ?? []).includes('doctor')
+
 /** Changes are switched on, and the key may make them. */
 export const isEditing = computed(() => isSwitchedOn.value && may('write'))
 

@@ -1,12 +1,13 @@
 /** Whether all is well, in one sentence; and what needs a hand, with a link to where it can be done. */
 import type { Attention, OverviewAnswer } from '../../../../words/shape/overview.js'
-import { may } from '../../data/access/session.js'
+import { may, maySeeDeployment } from '../../data/access/session.js'
 import { useAnswer } from '../../data/asking/api.js'
 import type { Asked } from '../../data/asking/questions.js'
 import { now } from '../../data/clock.js'
-import type { Parameters } from '../../data/location.js'
+import { openEntry, type Parameters } from '../../data/location.js'
 import { nameOf } from '../../data/resources/resource-names.js'
 import { number, withLocalTimes } from '../../data/texts/format.js'
+import { Button } from '../../kit/button.js'
 import { Link } from '../../kit/link.js'
 import { Time } from '../../kit/time.js'
 import { OperatorActions } from '../../parts/operator-actions.js'
@@ -37,7 +38,11 @@ export const StateBar = ({ overview }: { readonly overview: OverviewAnswer }) =>
 
 export const AttentionPanel = ({ answer }: { readonly answer: Asked<OverviewAnswer> }) => (
   <section class="panel stack" aria-labelledby="attention">
-    <h2 id="attention">Needs a hand</h2>
+    <div class="row apart">
+      <h2 id="attention">Needs a hand</h2>
+      {/* Also if there is no overview: then it is needed most. */}
+      {maySeeDeployment() && <Button onClick={() => openEntry('deployment')}>Check the deployment</Button>}
+    </div>
     <Answered answer={answer}>
       {({ attention, attention_left_out: leftOut }) => (
         <>
