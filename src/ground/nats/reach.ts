@@ -26,7 +26,7 @@ export async function firstConnection(options: NatsOptions): Promise<NatsConnect
     try {
       return await connectOnce(options)
     } catch (error) {
-      refusals = error instanceof errors.AuthorizationError ? refusals + 1 : 0
+      refusals = isRefusedLogin(error) ? refusals + 1 : 0
       if (options.isUpNow) throw await explained(options, error)
       if (refusals === refusalsMax)
         throw new StartFault(`NATS can't be used: ${(await explained(options, error)).message}.`)
@@ -38,15 +38,26 @@ export async function firstConnection(options: NatsOptions): Promise<NatsConnect
 
 /** Does a server let this login in? Rejects if it can't be asked. */
 export async function isLoginTaken(options: NatsOptions): Promise<boolean> {
-  try {
-    const connection = await connectOnce(options)
-    await connection.close()
-    return true
-  } catch (error) {
-    if (error instanceof errors.AuthorizationError) return false
-    throw await explained(options, error)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const connection = await connectOnce(options)
+      await connection.close()
+      return true
+    } catch (error) {
+      if (isRefusedLogin(error)) return false
+      if (tries === lateLoginsMax || !isLateLogin(error)) throw await explained(options, error)
+    }
   }
 }
+
+/** On a busy machine a login may come too late. The library reports it as it does a refusal. */
+const isLateLogin = (error: unknown): boolean =>
+  error instanceof errors.AuthorizationError && /authentication timeout/i.test(error.message)
+
+const lateLoginsMax = 3
+
+const isRefusedLogin = (error: unknown): error is Error =>
+  error instanceof errors.AuthorizationError && !isLateLogin(error)
 
 /** One round over all servers. */
 const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
@@ -56,10 +67,9 @@ const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
 async function explained(options: NatsOptions, error: unknown): Promise<Error> {
   const hosts = [connectionOptions(options).servers ?? []].flat()
   const which = hosts.length === 1 ? String(hosts[0]) : `${hosts.join(', ')}; of the last one that was tried`
-  const reason =
-    error instanceof errors.AuthorizationError
-      ? `it refuses the login (${messageOf(error)})`
-      : (certificateFault(error, settings) ?? (await alertOf(options, error)) ?? messageOf(error))
+  const reason = isRefusedLogin(error)
+    ? `it refuses the login (${messageOf(error)})`
+    : (certificateFault(error, settings) ?? (await alertOf(options, error)) ?? messageOf(error))
   return new Error(`${which}: ${reason.replace(/\.$/, '')}`, { cause: error })
 }
 
