@@ -1,34 +1,28 @@
 /** JetStream's API of the model: requests on `$JS.API.>`, https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
-import { Consumer, type ConsumerConfig, type ConsumerHost, type PullRequest } from './consumer.js'
+import { checkOnWorkQueue, consumerConfigOf, streamConfigOf } from './configs.js'
+import { Consumer, type ConsumerHost } from './consumer.js'
 import {
   consumerExists,
   consumerNotFound,
-  filterOfWorkQueue,
   nameInUse,
-  noMessageFound,
   Refusal,
-  startOfWorkQueue,
   streamNotFound,
   subjectsOverlap,
 } from './errors.js'
-import { writeHeaders } from './headers.js'
-import { type StoredMessage, Stream, type StreamConfig, timeOf } from './stream.js'
-import { matcher } from './subjects.js'
-
-const nanosPerMs = 1e6
-const nanosPerSecond = 1e9
-const defaultAckWait = 30 * nanosPerSecond
-const defaultAckPendingMax = 1_000
-const defaultWindow = 120 * nanosPerSecond
-const ephemeralThreshold = 5 * nanosPerSecond
+import { pullRequestOf } from './pull-request.js'
+import { readDirectly, readMessage } from './reads.js'
+import { Stream, timeOf } from './stream.js'
+import { overlap } from './subjects.js'
 
 interface Host extends ConsumerHost {
+  /** Of nats-server 2.9. */
+  readonly isOld: boolean
   /** A name that nothing else has. */
   uniqueName(): string
 }
 
-/** What a request is answered with: an object as JSON, a message as it is, nothing for requests of messages. */
-type Answer = object | { readonly message: StoredMessage; readonly stream: string } | undefined
+/** What a request is answered with: an object as JSON, nothing for requests of messages. */
+type Answer = object | undefined
 
 export class JetStream {
   readonly #host: Host
@@ -80,7 +74,7 @@ export class JetStream {
     data: Buffer,
     reply: string,
   ): { readonly headers?: Buffer; readonly data: Buffer } | undefined {
-    if (subject.startsWith('DIRECT.GET.')) return this.#direct(subject.split('.').slice(2), data)
+    if (subject.startsWith('DIRECT.GET.')) return this.#direct(subject, data)
     const type = typeOf(subject)
     try {
       const answer = this.#call(subject, data, reply)
@@ -123,7 +117,7 @@ export class JetStream {
       case 'PURGE':
         return this.#purge(name, body)
       case 'MSG':
-        return names[0] === 'GET' ? this.#message(name, body) : this.#deleteMessage(name, body)
+        return names[0] === 'GET' ? readMessage(this.#current(name), body) : this.#deleteMessage(name, body)
       case 'NAMES':
         return { total: this.streams.size, offset: 0, limit: 1024, streams: this.#names(body) }
       case 'LIST': {
@@ -158,7 +152,7 @@ export class JetStream {
     for (const other of this.streams.values())
       if (other.config.subjects.some((subject) => config.subjects.some((own) => overlap(subject, own))))
         throw subjectsOverlap()
-    const stream = new Stream(config, this.#host.now())
+    const stream = new Stream(config, this.#host.now(), this.#host.isOld)
     this.streams.set(config.name, stream)
     this.#consumers.set(config.name, new Map())
     return { ...this.#streamInfo(stream, {}), did_create: true }
@@ -199,56 +193,24 @@ export class JetStream {
     return { success: true, purged }
   }
 
-  #found(stream: Stream, body: Record<string, unknown>): StoredMessage {
-    const { seq, last_by_subj, next_by_subj } = body as {
-      seq?: number
-      last_by_subj?: string
-      next_by_subj?: string
-    }
-    stream.expire(this.#host.now())
-    let found: StoredMessage | undefined
-    if (last_by_subj !== undefined) found = stream.lastOf(last_by_subj)
-    else if (next_by_subj !== undefined) found = stream.next(seq ?? 1, matcher(next_by_subj))
-    else found = stream.messages.get(seq ?? 0)
-    if (found === undefined) throw noMessageFound()
-    return found
-  }
-
-  #message(name: string, body: Record<string, unknown>): object {
-    const { subject, sequence, headers, data, atMs } = this.#found(this.#stream(name), body)
-    const hdrs = headers === undefined ? {} : { hdrs: headers.toString('base64') }
-    const bytes = data.length === 0 ? {} : { data: data.toString('base64') }
-    return { message: { subject, seq: sequence, ...hdrs, ...bytes, time: timeOf(atMs) } }
-  }
-
   #deleteMessage(name: string, { seq }: { seq?: number }): object {
     this.#stream(name).delete(seq ?? 0)
     return { success: true }
   }
 
-  #direct([name = '', ...subject]: string[], data: Buffer) {
-    const body = data.length === 0 ? { last_by_subj: subject.join('.') } : JSON.parse(data.toString('utf8'))
-    try {
-      const stream = this.#stream(name)
-      const { headers, sequence, atMs, subject: stored, data: bytes } = this.#found(stream, body)
-      const about = {
-        'Nats-Stream': name,
-        'Nats-Subject': stored,
-        'Nats-Sequence': sequence,
-        'Nats-Time-Stamp': timeOf(atMs),
-      }
-      const own = writeHeaders('', about)
-      const all =
-        headers === undefined
-          ? own
-          : Buffer.concat([headers.subarray(0, -2), own.subarray('NATS/1.0\r\n'.length)])
-      return { headers: all, data: bytes }
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      // Nobody answers for a stream that is not there.
-      if (error.error.err_code === 10059) return undefined
-      return { headers: writeHeaders('404 Message Not Found'), data: Buffer.alloc(0) }
-    }
+  /** Undefined if there is no such stream: nobody answers. */
+  #direct(subject: string, data: Buffer) {
+    const [, , name = '', ...last] = subject.split('.')
+    if (!this.streams.has(name)) return undefined
+    const body = data.length === 0 ? { last_by_subj: last.join('.') } : JSON.parse(data.toString('utf8'))
+    return readDirectly(this.#current(name), body)
+  }
+
+  /** Without what has become too old. */
+  #current(name: string): Stream {
+    const stream = this.#stream(name)
+    stream.expire(this.#host.now())
+    return stream
   }
 
   #consumerCall(call: string, names: readonly string[], body: Record<string, unknown>): object {
@@ -289,7 +251,7 @@ export class JetStream {
     const { config: given = {}, action = '' } = body as { config?: Record<string, unknown>; action?: string }
     const stream = this.#stream(streamName)
     const consumers = this.#consumersIn(streamName)
-    const config = consumerConfigOf(given, this.#host)
+    const config = consumerConfigOf(given, this.#host.uniqueName)
     const present = consumers.get(config.name)
     if (present !== undefined) {
       if (action === 'create' && JSON.stringify(present.config) !== JSON.stringify(config))
@@ -312,82 +274,11 @@ export class JetStream {
     return { success: true }
   }
 
-  #pull(stream: string, name: string, body: Record<string, unknown>, reply: string): undefined {
-    const {
-      batch = 1,
-      expires = 0,
-      no_wait = false,
-      idle_heartbeat = 0,
-    } = body as {
-      batch?: number
-      expires?: number
-      no_wait?: boolean
-      idle_heartbeat?: number
-    }
-    const nowMs = this.#host.now()
-    const endsMs = expires === 0 ? Number.POSITIVE_INFINITY : nowMs + expires / nanosPerMs
-    const request: PullRequest = {
-      reply,
-      left: batch,
-      endsMs,
-      noWait: no_wait,
-      heartbeatMs: idle_heartbeat / nanosPerMs,
-      heardMs: nowMs,
-    }
+  #pull(stream: string, name: string, body: object, reply: string): undefined {
+    const request = pullRequestOf(body, reply, this.#host.now())
     this.#consumers.get(stream)?.get(name)?.request(request)
     return undefined
   }
-}
-
-function checkOnWorkQueue(config: ConsumerConfig, others: ReadonlyMap<string, Consumer>): void {
-  if (config.deliver_policy !== 'all') throw startOfWorkQueue()
-  const filtersOf = ({ filter_subject, filter_subjects }: ConsumerConfig): readonly string[] =>
-    filter_subjects ?? [filter_subject || '>']
-  for (const { config: other } of others.values())
-    if (filtersOf(other).some((a) => filtersOf(config).some((b) => overlap(a, b)))) throw filterOfWorkQueue()
-}
-
-/** Can a subject match both? */
-function overlap(one: string, other: string): boolean {
-  const [a, b] = [one.split('.'), other.split('.')]
-  for (let n = 0; n < Math.max(a.length, b.length); n++) {
-    if (a[n] === '>' || b[n] === '>') return a[n] !== undefined && b[n] !== undefined
-    if (a[n] === undefined || b[n] === undefined) return false
-    if (a[n] !== b[n] && a[n] !== '*' && b[n] !== '*') return false
-  }
-  return true
-}
-
-const streamConfigOf = (body: Record<string, unknown>): StreamConfig =>
-  ({
-    retention: 'limits',
-    discard: 'old',
-    max_bytes: -1,
-    max_msgs: -1,
-    max_msgs_per_subject: -1,
-    max_msg_size: -1,
-    max_age: 0,
-    duplicate_window: defaultWindow,
-    num_replicas: 1,
-    ...body,
-  }) as unknown as StreamConfig
-
-function consumerConfigOf(given: Record<string, unknown>, host: Host): ConsumerConfig {
-  const { durable_name, name = durable_name ?? host.uniqueName() } = given as {
-    durable_name?: string
-    name?: string
-  }
-  const acknowledges = given['ack_policy'] !== 'none'
-  const isDurable = durable_name !== undefined
-  return {
-    deliver_policy: 'all',
-    ack_policy: 'none',
-    max_deliver: -1,
-    ...(acknowledges && { ack_wait: defaultAckWait, max_ack_pending: defaultAckPendingMax }),
-    ...(!isDurable && { inactive_threshold: ephemeralThreshold }),
-    ...given,
-    name,
-  } as unknown as ConsumerConfig
 }
 
 /** The `type` of an answer. */

@@ -2,10 +2,12 @@
  * A consumer of the model: which messages of its stream it delivers next, to whom, and which are not acknowledged yet.
  * Pull consumers have requests of clients that wait, push consumers a subject to which they deliver by themselves.
  */
-import { writeHeaders } from './headers.js'
+import { withSize, writeHeaders } from './headers.js'
+import type { PullRequest } from './pull-request.js'
 import type { StoredMessage, Stream } from './stream.js'
 import { timeOf } from './stream.js'
-import { matcher } from './subjects.js'
+import { matchAny } from './subjects.js'
+import { Unacknowledged } from './unacknowledged.js'
 
 export interface ConsumerConfig {
   readonly name: string
@@ -26,25 +28,6 @@ export interface ConsumerConfig {
   readonly idle_heartbeat?: number
   readonly inactive_threshold?: number
   readonly mem_storage?: boolean
-}
-
-/** Of a client, for so many messages. */
-export interface PullRequest {
-  readonly reply: string
-  left: number
-  readonly endsMs: number
-  readonly noWait: boolean
-  readonly heartbeatMs: number
-  heardMs: number
-}
-
-interface Pending {
-  /** The consumer's own sequence of the last delivery. */
-  readonly consumerSequence: number
-  deliveredMs: number
-  deliveries: number
-  /** It is waited for until then, because it was given back with a delay. */
-  againMs?: number | undefined
 }
 
 /** What a consumer needs of its server. */
@@ -70,12 +53,7 @@ export class Consumer {
   readonly createdMs: number
   readonly #host: ConsumerHost
   #isMatch: (subject: string) => boolean
-  /** By sequence. */
-  readonly #pending = new Map<number, Pending>()
-  /** Sequences to be delivered again. */
-  readonly #again: number[] = []
-  /** How often those were delivered that wait to be delivered again. */
-  readonly #deliveries = new Map<number, number>()
+  readonly #unacknowledged = new Unacknowledged()
   /** Of `last_per_subject`: what is to be delivered before all that is new. */
   #first: number[] = []
   #next: number
@@ -91,7 +69,7 @@ export class Consumer {
     this.#host = host
     this.createdMs = host.now()
     this.#sentMs = this.createdMs
-    this.#isMatch = matchAny(config)
+    this.#isMatch = matchAny(filtersOf(config))
     this.#next = this.#start()
     this.#deliveredStream = this.#next - 1
     this.#ackFloor.stream_seq = this.#next - 1
@@ -140,7 +118,7 @@ export class Consumer {
     for (;;) {
       const taker = this.#taker()
       if (taker === undefined) return
-      if (this.acknowledges && this.#pending.size >= this.config.max_ack_pending) return
+      if (this.acknowledges && this.#unacknowledged.size >= this.config.max_ack_pending) return
       const found = this.#take()
       if (found === undefined) return
       this.#send(taker, found)
@@ -157,44 +135,33 @@ export class Consumer {
     return this.#requests.find(({ endsMs }) => endsMs > nowMs)
   }
 
-  #take(): { readonly message: StoredMessage; readonly deliveries: number } | undefined {
-    for (;;) {
-      const sequence = this.#again.shift()
-      if (sequence === undefined) break
-      const message = this.stream.messages.get(sequence)
-      const deliveries = (this.#deliveries.get(sequence) ?? 0) + 1
-      if (message !== undefined) return { message, deliveries }
-      this.#deliveries.delete(sequence)
-    }
+  #take(): StoredMessage | undefined {
+    const { messages } = this.stream
+    const again = this.#unacknowledged.takeAgain((sequence) => messages.has(sequence))
+    if (again !== undefined) return messages.get(again)
     for (;;) {
       const sequence = this.#first.shift()
       if (sequence === undefined) break
-      const message = this.stream.messages.get(sequence)
-      if (this.#first.length === 0) this.#next = Math.max(this.#next, this.#lastAtStart(sequence) + 1)
-      if (message !== undefined) return { message, deliveries: 1 }
+      this.#next = Math.max(this.#next, sequence + 1)
+      const message = messages.get(sequence)
+      if (message !== undefined) return message
     }
     const message = this.stream.next(this.#next, this.#isMatch)
-    if (message === undefined) return undefined
-    this.#next = message.sequence + 1
-    return { message, deliveries: 1 }
+    if (message !== undefined) this.#next = message.sequence + 1
+    return message
   }
 
-  #lastAtStart(sequence: number): number {
-    return sequence
-  }
-
-  #send(taker: PullRequest | string, found: { message: StoredMessage; deliveries: number }): void {
-    const { message, deliveries } = found
+  #send(taker: PullRequest | string, message: StoredMessage): void {
     const nowMs = this.#host.now()
+    const { sequence } = message
     this.#consumerSequence += 1
     const consumerSequence = this.#consumerSequence
-    this.#deliveredStream = Math.max(this.#deliveredStream, message.sequence)
-    if (this.acknowledges) {
-      this.#pending.set(message.sequence, { consumerSequence, deliveredMs: nowMs, deliveries })
-      this.#deliveries.set(message.sequence, deliveries)
-    } else this.#ackFloor = { consumer_seq: consumerSequence, stream_seq: message.sequence }
+    this.#deliveredStream = Math.max(this.#deliveredStream, sequence)
+    let deliveries = 1
+    if (this.acknowledges) deliveries = this.#unacknowledged.delivered(sequence, consumerSequence, nowMs)
+    else this.#ackFloor = { consumer_seq: consumerSequence, stream_seq: sequence }
     const { headers_only } = this.config
-    const headers = headers_only ? withSize(message) : message.headers
+    const headers = headers_only ? withSize(message.headers, message.data.length) : message.headers
     const to = typeof taker === 'string' ? taker : taker.reply
     const reply = this.#replyOf(message, deliveries, consumerSequence)
     this.#host.send(to, message.subject, reply, headers, headers_only ? none : message.data)
@@ -223,59 +190,38 @@ export class Consumer {
 
   /** What a client says of a message that it got. */
   acknowledge(sequence: number, consumerSequence: number, word: string): void {
-    const pending = this.#pending.get(sequence)
-    if (pending === undefined) return
-    if (word.startsWith('+WPI')) {
-      if (pending.consumerSequence === consumerSequence) pending.deliveredMs = this.#host.now()
-    } else if (word.startsWith('-NAK')) {
-      if (pending.consumerSequence === consumerSequence) this.#giveBack(sequence, pending, word)
-    } else this.#done(sequence)
+    const nowMs = this.#host.now()
+    if (word.startsWith('+WPI')) this.#unacknowledged.working(sequence, consumerSequence, nowMs)
+    else if (word.startsWith('-NAK'))
+      this.#unacknowledged.giveBack(sequence, consumerSequence, againAt(word, nowMs))
+    else this.#done(sequence)
     this.deliver()
   }
 
-  #giveBack(sequence: number, pending: Pending, word: string): void {
-    const [, json] = /^-NAK\s+(\{.*)$/s.exec(word) ?? []
-    const delayMs = json === undefined ? 0 : (JSON.parse(json).delay ?? 0) / nanosPerMs
-    if (delayMs > 0) {
-      pending.againMs = this.#host.now() + delayMs
-      return
-    }
-    this.#pending.delete(sequence)
-    this.#again.push(sequence)
-  }
-
   #done(sequence: number): void {
-    const { consumerSequence } = this.#pending.get(sequence)!
-    this.#pending.delete(sequence)
-    this.#deliveries.delete(sequence)
+    const consumerSequence = this.#unacknowledged.done(sequence)
+    if (consumerSequence === undefined) return
     if (this.stream.config.retention === 'workqueue') this.stream.remove(sequence)
     this.#moveFloor(consumerSequence)
   }
 
-  /** Behind all that is not acknowledged. */
+  /** Behind all that is done. */
   #moveFloor(consumerSequence: number): void {
-    const open = [...this.#pending.keys(), ...this.#again]
-    if (open.length === 0)
+    const { lowest } = this.#unacknowledged
+    if (lowest === undefined)
       this.#ackFloor = { consumer_seq: this.#consumerSequence, stream_seq: this.#deliveredStream }
-    else {
-      const lowest = Math.min(...open)
-      if (lowest - 1 > this.#ackFloor.stream_seq)
-        this.#ackFloor = {
-          consumer_seq: Math.min(consumerSequence, this.#consumerSequence),
-          stream_seq: lowest - 1,
-        }
-    }
+    else if (lowest - 1 > this.#ackFloor.stream_seq)
+      this.#ackFloor = { consumer_seq: consumerSequence, stream_seq: lowest - 1 }
+  }
+
+  get #ackWaitMs(): number {
+    return this.config.ack_wait / nanosPerMs
   }
 
   /** What happens by time alone: acknowledgements that did not come, requests that end, heartbeats. */
   tick(): void {
     const nowMs = this.#host.now()
-    const waitMs = this.config.ack_wait / nanosPerMs
-    for (const [sequence, { deliveredMs, againMs }] of this.#pending) {
-      if (nowMs < (againMs ?? deliveredMs + waitMs)) continue
-      this.#pending.delete(sequence)
-      this.#again.push(sequence)
-    }
+    this.#unacknowledged.expire(nowMs, this.#ackWaitMs)
     this.deliver()
     for (const request of this.#requests) {
       if (request.endsMs <= nowMs) this.#end(request, '408 Request Timeout')
@@ -306,10 +252,7 @@ export class Consumer {
 
   /** When `tick` has something to do next. */
   get nextMs(): number {
-    const waitMs = this.config.ack_wait / nanosPerMs
-    let next = Number.POSITIVE_INFINITY
-    for (const { deliveredMs, againMs } of this.#pending.values())
-      next = Math.min(next, againMs ?? deliveredMs + waitMs)
+    let next = this.#unacknowledged.nextMs(this.#ackWaitMs)
     for (const { endsMs, heartbeatMs, heardMs } of this.#requests)
       next = Math.min(next, endsMs, heartbeatMs > 0 ? heardMs + heartbeatMs : endsMs)
     const { deliver_subject, idle_heartbeat = 0 } = this.config
@@ -320,14 +263,13 @@ export class Consumer {
 
   update(config: ConsumerConfig): void {
     this.config = config
-    this.#isMatch = matchAny(config)
+    this.#isMatch = matchAny(filtersOf(config))
     this.deliver()
   }
 
   /** A purge: what is gone is not waited for. */
   purged(): void {
-    for (const sequence of this.#pending.keys())
-      if (!this.stream.messages.has(sequence)) this.#pending.delete(sequence)
+    this.#unacknowledged.keepOnly((sequence) => this.stream.messages.has(sequence))
     if (this.stream.messages.size === 0) this.#next = Math.max(this.#next, this.stream.last + 1)
   }
 
@@ -339,8 +281,8 @@ export class Consumer {
       config: this.config,
       delivered: { consumer_seq: this.#consumerSequence, stream_seq: this.#deliveredStream },
       ack_floor: this.#ackFloor,
-      num_ack_pending: this.#pending.size,
-      num_redelivered: [...this.#deliveries.values()].filter((deliveries) => deliveries > 1).length,
+      num_ack_pending: this.#unacknowledged.size,
+      num_redelivered: this.#unacknowledged.redelivered,
       num_waiting: this.#requests.length,
       num_pending: this.waiting,
       ts: timeOf(nowMs),
@@ -348,17 +290,13 @@ export class Consumer {
   }
 }
 
-function matchAny({ filter_subject, filter_subjects }: ConsumerConfig): (subject: string) => boolean {
-  const filters = filter_subjects ?? (filter_subject ? [filter_subject] : [])
-  if (filters.length === 0) return () => true
-  const matchers = filters.map(matcher)
-  return (subject) => matchers.some((isMatch) => isMatch(subject))
+/** When a message that was given back may be delivered again; undefined: at once. */
+function againAt(word: string, nowMs: number): number | undefined {
+  const [, json] = /^-NAK\s+(\{.*)$/s.exec(word) ?? []
+  const delayMs = json === undefined ? 0 : (JSON.parse(json).delay ?? 0) / nanosPerMs
+  return delayMs > 0 ? nowMs + delayMs : undefined
 }
 
-/** Of a message whose data is left out. */
-function withSize({ headers, data }: StoredMessage): Buffer {
-  const size = `Nats-Msg-Size: ${data.length}\r\n\r\n`
-  return headers === undefined
-    ? Buffer.from(`NATS/1.0\r\n${size}`)
-    : Buffer.concat([headers.subarray(0, -2), Buffer.from(size)])
-}
+/** None: all subjects. */
+export const filtersOf = ({ filter_subject, filter_subjects }: ConsumerConfig): readonly string[] =>
+  filter_subjects ?? (filter_subject ? [filter_subject] : [])

@@ -19,3 +19,11 @@ export function writeHeaders(status: string, values: Readonly<Record<string, str
   const lines = Object.entries(values).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(`${versionLine}${status === '' ? '' : ` ${status}`}\r\n${lines.join('')}\r\n`)
 }
+
+/** Of a message whose data is left out: with its size. */
+export function withSize(headers: Buffer | undefined, dataBytes: number): Buffer {
+  const size = `Nats-Msg-Size: ${dataBytes}\r\n\r\n`
+  return headers === undefined
+    ? Buffer.from(`${versionLine}\r\n${size}`)
+    : Buffer.concat([headers.subarray(0, -2), Buffer.from(size)])
+}

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { OwnNats } from '../../harness/own-nats.js'
 import { tempDir } from '../../harness/temp-dir.js'
-import { history, play } from './histories.js'
+import { history } from './histories.js'
+import { play } from './player.js'
 import { ModelServer } from './server.js'
 import { connectTo } from './transport.js'
 
@@ -22,14 +23,15 @@ t.test('clients of the model see what they would of a nats-server, whatever they
   t.teardown(() => own.stop())
   const real = await connect({ servers: own.url })
   t.teardown(() => real.close())
-  const model = new ModelServer(world)
+  const model = new ModelServer(world, real.info!.version)
   t.teardown(() => model.close())
   const modelled = await connectTo((end) => model.connect(end), {})
   t.teardown(() => modelled.close())
   let runs = 0
   await fc.assert(
     fc.asyncProperty(history, async (played) => {
-      const run = `h${(runs += 1)}`
+      runs += 1
+      const run = `h${runs}`
       const [expected, found] = [await play(real, played, run), await play(modelled, played, run)]
       if (JSON.stringify(expected) !== JSON.stringify(found)) {
         const at = expected.findIndex((each, n) => JSON.stringify(each) !== JSON.stringify(found[n]))

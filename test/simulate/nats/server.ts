@@ -26,6 +26,13 @@ export interface ClientEnd {
   ended(): void
 }
 
+interface Routed {
+  readonly subject: string
+  readonly reply: string | undefined
+  readonly headers: Buffer | undefined
+  readonly data: Buffer
+}
+
 interface ModelSubscription {
   readonly client: ClientConnection
   readonly id: string
@@ -44,19 +51,26 @@ const ackHead = '$JS.ACK.'
 
 export class ModelServer {
   readonly #world: NatsWorld
+  readonly #version: string
   readonly jetstream: JetStream
   readonly #clients = new Set<ClientConnection>()
   readonly #subscriptions = new Set<ModelSubscription>()
   #names = 0
   #timer: { readonly atMs: number; stop(): void } | undefined
 
-  constructor(world: NatsWorld) {
+  /** `version`: which server it is like: 2.9, or a current one. */
+  constructor(world: NatsWorld, version = '2.15.1') {
     this.#world = world
+    this.#version = version
     this.jetstream = new JetStream({
+      isOld: version.startsWith('2.9.'),
       now: world.now,
       send: (to, subject, reply, headers, data) => this.#route(to, { subject, reply, headers, data }),
       hasInterest: (subject) => this.#hasInterest(subject),
-      uniqueName: () => `model${(this.#names += 1)}`,
+      uniqueName: () => {
+        this.#names += 1
+        return `model${this.#names}`
+      },
     })
   }
 
@@ -66,7 +80,7 @@ export class ModelServer {
     const info = {
       server_id: 'model',
       server_name: 'model',
-      version: '2.10.29',
+      version: this.#version,
       proto: 1,
       host: '127.0.0.1',
       port: 4222,
@@ -96,14 +110,18 @@ export class ModelServer {
   take(client: ClientConnection, command: Command): void {
     switch (command.verb) {
       case 'PING':
-        return client.send(Buffer.from('PONG\r\n'))
+        client.send(Buffer.from('PONG\r\n'))
+        break
       case 'SUB':
-        return this.#subscribe(client, command)
+        this.#subscribe(client, command)
+        break
       case 'UNSUB':
-        return this.#unsubscribe(client, command)
+        this.#unsubscribe(client, command)
+        break
       case 'PUB':
         this.#publish(command)
-        return this.#arm()
+        this.#arm()
+        break
       default:
     }
   }
@@ -125,8 +143,13 @@ export class ModelServer {
   }
 
   #publish({ subject, reply, headers, data }: Command & { verb: 'PUB' }): void {
-    if (subject.startsWith(ackHead)) return this.#acknowledge(subject, reply, data)
-    if (subject.startsWith(apiHead)) return this.#callApi(subject.slice(apiHead.length), reply, data)
+    if (subject.startsWith(ackHead)) this.#acknowledge(subject, reply, data)
+    else if (subject.startsWith(apiHead)) this.#callApi(subject.slice(apiHead.length), reply, data)
+    else this.#store({ subject, reply, headers, data })
+  }
+
+  /** For those who listen, and for the stream that takes it. */
+  #store({ subject, reply, headers, data }: Routed): void {
     const heard = this.#route(subject, { subject, reply, headers, data })
     const stream = this.jetstream.streamFor(subject)
     if (stream !== undefined) {
@@ -158,15 +181,7 @@ export class ModelServer {
   }
 
   /** To all who listen, and one of each queue; how many that are. */
-  #route(
-    to: string,
-    message: {
-      readonly subject: string
-      readonly reply: string | undefined
-      readonly headers: Buffer | undefined
-      readonly data: Buffer
-    },
-  ): number {
+  #route(to: string, message: Routed): number {
     const queues = new Map<string, ModelSubscription[]>()
     const takers: ModelSubscription[] = []
     for (const each of this.#subscriptions) {
@@ -180,20 +195,7 @@ export class ModelServer {
     return takers.length
   }
 
-  #deliver(
-    taker: ModelSubscription,
-    {
-      subject,
-      reply,
-      headers,
-      data,
-    }: {
-      readonly subject: string
-      readonly reply: string | undefined
-      readonly headers: Buffer | undefined
-      readonly data: Buffer
-    },
-  ): void {
+  #deliver(taker: ModelSubscription, { subject, reply, headers, data }: Routed): void {
     const head = `${subject} ${taker.id}${reply === undefined ? '' : ` ${reply}`}`
     const line =
       headers === undefined

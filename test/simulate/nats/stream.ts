@@ -49,6 +49,7 @@ const sizeOf = ({ subject, headers, data }: Publish): number =>
 export class Stream {
   config: StreamConfig
   readonly createdMs: number
+  readonly #isOld: boolean
   /** By sequence, the oldest first. */
   readonly messages = new Map<number, StoredMessage>()
   /** The sequences of each subject, the oldest first. */
@@ -59,8 +60,10 @@ export class Stream {
   #lastMs = 0
   #bytes = 0
 
-  constructor(config: StreamConfig, createdMs: number) {
+  /** `isOld`: of nats-server 2.9. */
+  constructor(config: StreamConfig, createdMs: number, isOld: boolean) {
     this.config = config
+    this.#isOld = isOld
     this.createdMs = createdMs
   }
 
@@ -80,10 +83,11 @@ export class Stream {
     const named = readHeaders(headers)
     const expected = named.get('Nats-Expected-Stream')
     if (expected !== undefined && expected !== name) throw otherStream()
-    this.#checkExpected(named, subject)
     const id = named.get('Nats-Msg-Id')
     this.#forgetIds(nowMs)
     const known = id === undefined ? undefined : this.#ids.get(id)
+    // 2.9 looks for the id first.
+    if (known === undefined || !this.#isOld) this.#checkExpected(named, subject)
     if (known !== undefined) return { sequence: known.sequence, isDuplicate: true }
     if (max_msg_size > 0 && data.length + (headers?.length ?? 0) > max_msg_size) throw tooLarge()
     if (named.get('Nats-Rollup') === 'sub') for (const sequence of this.#of(subject)) this.remove(sequence)

@@ -14,6 +14,12 @@ export function matcher(pattern: string): (subject: string) => boolean {
   return made
 }
 
+/** Whether subjects match one of the patterns; all do if there is none. */
+export function matchAny(patterns: readonly string[]): (subject: string) => boolean {
+  const matchers = patterns.map(matcher)
+  return (subject) => matchers.length === 0 || matchers.some((isMatch) => isMatch(subject))
+}
+
 const isPattern = (subject: string): boolean => subject.includes('*') || subject.endsWith('>')
 
 function makeMatcher(pattern: string): (subject: string) => boolean {
@@ -26,4 +32,15 @@ function makeMatcher(pattern: string): (subject: string) => boolean {
     if (takesRest ? parts.length <= head.length : parts.length !== head.length) return false
     return head.every((token, n) => token === '*' || token === parts[n])
   }
+}
+
+/** Can a subject match both? */
+export function overlap(one: string, other: string): boolean {
+  const [a, b] = [one.split('.'), other.split('.')]
+  for (let n = 0; n < Math.max(a.length, b.length); n++) {
+    if (a[n] === '>' || b[n] === '>') return a[n] !== undefined && b[n] !== undefined
+    if (a[n] === undefined || b[n] === undefined) return false
+    if (a[n] !== b[n] && a[n] !== '*' && b[n] !== '*') return false
+  }
+  return true
 }

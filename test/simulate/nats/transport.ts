@@ -21,13 +21,13 @@ class ModelTransport implements Transport {
   #frames: Uint8Array[] = []
   #wake: () => void = () => {}
   #isDone = false
-  readonly #closed: Promise<void | Error>
+  readonly #closed: Promise<Error | undefined>
   #close: (error?: Error) => void = () => {}
 
   constructor(dial: Dial) {
     this.#dial = dial
     this.#closed = new Promise((resolve) => {
-      this.#close = resolve as (error?: Error) => void
+      this.#close = resolve
     })
   }
 
@@ -82,7 +82,7 @@ class ModelTransport implements Transport {
     this.#end()
   }
 
-  closed(): Promise<void | Error> {
+  closed(): ReturnType<Transport['closed']> {
     return this.#closed
   }
 
