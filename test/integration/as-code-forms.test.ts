@@ -21,7 +21,7 @@ import {
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
 
-const described = { description: `a text: with "signs", \${and} more`, metadata: '{"a": 1}' }
+const described = { description: `a text: with "signs", $\${and} more`, metadata: '{"a": 1}' }
 const policies = {
   enabled: false,
   inbound: [

@@ -8,7 +8,7 @@ import { insteadOf } from '../../ground/core/nearest.js'
 import { readYaml } from '../../ground/core/text/yaml.js'
 import { kindTable } from '../../words/client/kind-table.js'
 import { leftOut, managedKinds } from './managed-kinds.js'
-import { replaced } from './placeholders.js'
+import { replaced, strayPlaceholders } from './placeholders.js'
 
 /** Enough for 10,000 edges with policies. */
 const fileBytesMax = 64 * 1024 * 1024
@@ -68,7 +68,10 @@ export class SourceFiles {
         if (msg !== undefined) faults.push(this.fault(place, msg))
         else {
           const list = getOrMake(entries, section, (): FileEntry[] => [])
-          if (values !== undefined) list.push({ place, values: replaced(values, file, env) })
+          if (values === undefined) continue
+          for (const stray of strayPlaceholders(values, path))
+            faults.push(this.fault({ file, path: stray.place }, stray.msg))
+          list.push({ place, values: replaced(values, file, env) })
         }
       }
     }
