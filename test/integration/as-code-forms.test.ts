@@ -241,8 +241,9 @@ t.test('every form of every kind', async (t) => {
         }),
       )
       const version = await versionOf(weir.api)
-      const application = new Application(weir.api, version, { tokens, done: () => {} })
-      await application.run(await planOf(weir.api, file))
+      const plan = await planOf(weir.api, file)
+      const { refusalOf } = plan
+      await new Application(weir.api, version, { tokens, done: () => {}, refusalOf }).run(plan)
       const after = inWords(await planOf(weir.api, file))
       if (after.length > 0) throw new Error(`after the apply: ${after.join('\n')}`)
       const again = join(dir, 'exported.yaml')

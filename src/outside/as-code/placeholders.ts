@@ -16,16 +16,20 @@ const missingMark = '\uE000'
 export const whyMissing = (value: unknown): string | undefined =>
   typeof value === 'string' && value.startsWith(missingMark) ? value.slice(missingMark.length) : undefined
 
-/** A copy of a value with all placeholders in its texts replaced. */
-export const replaced = <T>(value: T, file: string, env: NodeJS.ProcessEnv): T =>
-  mapTexts(value, (text) => textOf(text, file, env))
+type Noted = (value: string, placeholder: string) => void
 
-function textOf(text: string, file: string, env: NodeJS.ProcessEnv): string {
+/** A copy of a value with all placeholders in its texts replaced. `noted` gets what they stand for. */
+export const replaced = <T>(value: T, file: string, env: NodeJS.ProcessEnv, noted: Noted): T =>
+  mapTexts(value, (text) => textOf(text, file, env, noted))
+
+function textOf(text: string, file: string, env: NodeJS.ProcessEnv, noted: Noted): string {
   let missing: string | undefined
   const whole = text.replaceAll(form, (given, kind?: string, name = '') => {
     if (kind === undefined) return given.slice(1)
     try {
-      return kind === 'env' ? variable(name, env) : fileText(resolve(dirname(file), name))
+      const value = kind === 'env' ? variable(name, env) : fileText(resolve(dirname(file), name))
+      noted(value, given)
+      return value
     } catch (error) {
       missing ??= `${given} is not there: ${messageOf(error)}`
       return ''
@@ -70,6 +74,10 @@ export function* strayPlaceholders(value: unknown, place: string): Generator<{ p
 
 /** A text of the API as files have it. */
 export const escaped = (text: string): string => text.replaceAll('${', () => '$${')
+
+/** Does a value, as it is written, depend on what is not in the file? */
+export const hasPlaceholders = (value: unknown): boolean =>
+  [...(JSON.stringify(value) ?? '').matchAll(form)].some(([, kind]) => kind !== undefined)
 
 /** The variables of the environment that the texts of a value name. */
 export function variablesIn(value: unknown): string[] {

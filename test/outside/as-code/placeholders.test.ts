@@ -16,7 +16,7 @@ t.test('variables and files are read, also within a text', async (t) => {
   const dir = tempDir(t)
   writeFileSync(join(dir, 'key.pem'), 'a key')
   const file = join(dir, 'weir.yaml')
-  const read = (value: unknown) => replaced(value, file, { NAME: 'x', EMPTY: '' })
+  const read = (value: unknown) => replaced(value, file, { NAME: 'x', EMPTY: '' }, () => {})
   t.same(read({ a: [`\${env:NAME}`, `pre \${env:NAME} post`, 7, null], b: `\${file:key.pem}` }), {
     a: ['x', 'pre x post', 7, null],
     b: 'a key',
@@ -43,7 +43,10 @@ t.test('one line break at the end of a file is left out, as of files with secret
     ['a\nb', 'a\nb'],
   ] as const) {
     writeFileSync(join(dir, 'secret'), text)
-    t.equal(replaced(`\${file:secret}`, join(dir, 'weir.yaml'), {}), read)
+    t.equal(
+      replaced(`\${file:secret}`, join(dir, 'weir.yaml'), {}, () => {}),
+      read,
+    )
   }
 })
 
@@ -74,7 +77,7 @@ t.test('every text is read as it was written', async () => {
       const whole = parts.join('')
       const written = escaped(whole)
       return (
-        replaced(written, '/nowhere/weir.yaml', {}) === whole &&
+        replaced(written, '/nowhere/weir.yaml', {}, () => {}) === whole &&
         [...strayPlaceholders(written, '')].length === 0
       )
     }),
