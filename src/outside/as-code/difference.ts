@@ -2,28 +2,21 @@
  * Start here: the difference between what the files want and what the account has, kind by kind: an entry may refer to those
  * of earlier kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
  */
-import { isObject, type JsonObject, mapTexts } from '../../ground/core/json-object.js'
+import { type JsonObject, mapTexts } from '../../ground/core/json-object.js'
 import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
-import { comparable, givenFields, givenOf, isEqual } from './given.js'
+import { changesOf, type FieldChange, givenFields, givenOf, writtenMembers } from './given.js'
 import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
 import { PartDifferences, type Parts } from './part-differences.js'
-import { hasPlaceholders, missingIn, whyMissing } from './placeholders.js'
-import { maskedSecrets, secretsIn } from './secret-members.js'
+import { missingIn, whyMissing } from './placeholders.js'
+import { secretsIn } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import { type Wanted, wantedOf } from './wanted.js'
-
-/** A member that differs, with names in place of ids; secrets are hidden. */
-interface FieldChange {
-  readonly name: string
-  readonly before: unknown
-  readonly after: unknown
-}
 
 export interface Difference {
   /** replace: what differs can be set at creation only, so another one is made, and this one deleted in the end. */
@@ -273,28 +266,7 @@ async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | s
   }
 }
 
-const writtenMembers = (fields: Fields, written: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(written)
-      .filter(([name, value]) => name in fields && hasPlaceholders(value))
-      .map(([name, value]) => [name, maskedSecrets(fields[name]!.schema, value)]),
-  )
-
 const namesOf = (changed: readonly FieldChange[]): string[] => changed.map(({ name }) => name)
-
-function changesOf(kind: ManagedKind, fields: Fields, wanted: Body, present: Body): FieldChange[] {
-  const [after, before] = [comparable(fields, wanted), comparable(fields, present)]
-  return Object.entries(fields).flatMap(([name, field]) => {
-    const isUnknown = (field as Field).shown === 'hidden' && before[name] === undefined
-    if (isUnknown || kind.once.includes(name)) return []
-    const isUnsaid = kind.filledIn.includes(name) && isEmpty(after[name])
-    if (isUnsaid || isEqual(after[name], before[name])) return []
-    return [{ name, before: before[name] ?? null, after: after[name] ?? null }]
-  })
-}
-
-const isEmpty = (value: unknown): boolean =>
-  (value ?? null) === null || (isObject(value) && Object.keys(value).length === 0) || isEqual(value, [])
 
 /** The members that change; null clears one. Modules are removed by themselves. */
 export const changesBody = (fields: Fields, body: Body, names: readonly string[]): JsonObject =>

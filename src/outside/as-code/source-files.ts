@@ -28,7 +28,7 @@ export interface Place {
 }
 
 /** An entry of a section. */
-export interface FileEntry {
+interface FileEntry {
   /** As it is written: what is shown of it. */
   readonly written: JsonObject
   /** With its placeholders replaced: what is compared and sent. */
