@@ -21,7 +21,7 @@ import {
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
 
-const described = { description: `a text: with "signs", \${and} more`, metadata: '{"a": 1}' }
+const described = { description: `a text: with "signs", $\${and} more`, metadata: '{"a": 1}' }
 const policies = {
   enabled: false,
   inbound: [
@@ -241,8 +241,9 @@ t.test('every form of every kind', async (t) => {
         }),
       )
       const version = await versionOf(weir.api)
-      const application = new Application(weir.api, version, { tokens, done: () => {} })
-      await application.run(await planOf(weir.api, file))
+      const plan = await planOf(weir.api, file)
+      const { refusalOf } = plan
+      await new Application(weir.api, version, { tokens, done: () => {}, refusalOf }).run(plan)
       const after = inWords(await planOf(weir.api, file))
       if (after.length > 0) throw new Error(`after the apply: ${after.join('\n')}`)
       const again = join(dir, 'exported.yaml')

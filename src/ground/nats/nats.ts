@@ -220,8 +220,9 @@ export class Nats {
   }
 
   /** Removes all messages below a sequence; only for streams without consumers that acknowledge. */
-  purgeUpTo(stream: string, sequence: number): Promise<unknown> {
-    return this.#manager.streams.purge(stream, { seq: sequence })
+  async purgeUpTo(stream: string, sequence: number): Promise<void> {
+    // There is none below 1: nats-server takes 0, and 2.9 also 1, for all messages.
+    if (sequence > 1) await this.#manager.streams.purge(stream, { seq: sequence })
   }
 
   /** Removes these messages; all others stay, also those that consumers have in flight. */

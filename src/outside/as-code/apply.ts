@@ -11,7 +11,7 @@ import type { Client } from '../../words/client/client.js'
 import { subjectOfRule } from '../../words/resource/ip-policy.js'
 import { operationsOf } from './account-state.js'
 import { creationStep, movesNames, stepsOf, withoutParts } from './apply-steps.js'
-import { BatchWriter, type Step } from './batch-writer.js'
+import { BatchWriter, refused, type Step } from './batch-writer.js'
 import { type Difference, type Plan, sentBody } from './difference.js'
 import { addressToBe } from './drawn-addresses.js'
 import type { Part } from './part-differences.js'
@@ -29,6 +29,7 @@ const neededBefore: readonly string[] = ['reservedAddr', 'sshCertificateAuthorit
 interface ApplyOptions {
   /** Gets a line of JSON for each token that is made; it is shown once. */
   readonly tokens?: string | undefined
+  readonly refusalOf: Plan['refusalOf']
   /** Called after each difference. */
   readonly done: (difference: Difference) => void
 }
@@ -57,6 +58,7 @@ export class Application {
       keep: ({ kind, name }, id, token) =>
         keepToken(options.tokens!, { section: kind.section, name, id, token }),
       done: options.done,
+      refusalOf: options.refusalOf,
     })
   }
 
@@ -118,8 +120,12 @@ export class Application {
   async #writeParts(difference: Difference): Promise<void> {
     const { entries, rules } = difference.parts
     const id = this.#writer.idOf(difference.id)
-    if (entries !== undefined) await this.#client.listEntries.replace(id, entries as never)
-    if (rules !== undefined) await this.#replaceRules(id, rules)
+    try {
+      if (entries !== undefined) await this.#client.listEntries.replace(id, entries as never)
+      if (rules !== undefined) await this.#replaceRules(id, rules)
+    } catch (error) {
+      throw refused(error, difference, this.#options.refusalOf)
+    }
     this.#options.done(difference)
   }
 

@@ -7,7 +7,7 @@ import { newId } from '../../ground/core/ids.js'
 import { mapTexts } from '../../ground/core/json-object.js'
 import { ApiError, type Client } from '../../words/client/client.js'
 import { type BatchPart, type BatchResults, batchPartsMax } from '../../words/shape/batch.js'
-import type { Difference } from './difference.js'
+import type { Difference, Plan } from './difference.js'
 import type { ManagedKind } from './managed-kinds.js'
 
 /** Requests that go together. */
@@ -26,6 +26,7 @@ const bodyBytesMax = 1_000_000
 interface Options {
   /** Called with the token of each new key, before anything else is written. */
   readonly keep: (made: Pick<Step, 'kind' | 'name'>, id: string, token: string) => void
+  readonly refusalOf: Plan['refusalOf']
   /** Called once nothing is left of a difference. */
   readonly done: (difference: Difference) => void
 }
@@ -118,7 +119,7 @@ export class BatchWriter {
     try {
       return await this.#client.batch({ requests, expected_version: this.#version }, options)
     } catch (error) {
-      throw named(error, steps)
+      throw named(error, steps, this.#options.refusalOf)
     }
   }
 
@@ -151,14 +152,24 @@ const isTooLarge = (error: unknown): boolean =>
 const ofRequest = /^requests\[(\d+)\]/
 
 /** The refusal, with what it is about in place of its place in the batch. */
-function named(error: unknown, steps: readonly Step[]): unknown {
+function named(error: unknown, steps: readonly Step[], refusalOf: Plan['refusalOf']): unknown {
   if (!(error instanceof ApiError) || isTooLarge(error)) return error
   const [place = '', index] = ofRequest.exec(error.details['request'] ?? '') ?? []
   if (index === undefined) return error
   const [step] = steps.filter(
     ({ requests }, at) => countOf(steps.slice(0, at)) + requests.length > Number(index),
   )
-  const { kind, name } = step!
-  const said = error.msg.startsWith(`${place}: `) ? error.msg.slice(place.length + 2) : error.msg
-  return new StartFault(`${kind.section} ${name}: ${said}`)
+  return refused(error, step!, refusalOf, `${place}: `)
+}
+
+/** `prefix`: of the message, with the place in the request. */
+export function refused(
+  error: unknown,
+  of: Pick<Step, 'kind' | 'name'>,
+  refusalOf: Plan['refusalOf'],
+  prefix = '',
+): unknown {
+  if (!(error instanceof ApiError) || error.status_code >= 500) return error
+  const said = error.msg.startsWith(prefix) ? error.msg.slice(prefix.length) : error.msg
+  return new StartFault(`${of.kind.section} ${of.name}: ${refusalOf(of, said)}`)
 }

@@ -2,13 +2,13 @@
  * Start here: the difference between what the files want and what the account has, kind by kind: an entry may refer to those
  * of earlier kinds, which have their ids by then. Nothing is written; the API is asked whether two spellings are the same.
  */
-import { isObject, type JsonObject, mapTexts } from '../../ground/core/json-object.js'
+import { type JsonObject, mapTexts } from '../../ground/core/json-object.js'
 import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
-import { comparable, givenFields, givenOf, isEqual } from './given.js'
+import { changesOf, type FieldChange, givenFields, givenOf, writtenMembers } from './given.js'
 import { LocalIds } from './local-ids.js'
 import { localNames } from './local-names.js'
 import { type Body, type ManagedKind, managedKinds } from './managed-kinds.js'
@@ -17,13 +17,6 @@ import { missingIn, whyMissing } from './placeholders.js'
 import { secretsIn } from './secret-members.js'
 import type { Place, SourceFiles } from './source-files.js'
 import { type Wanted, wantedOf } from './wanted.js'
-
-/** A member that differs, with names in place of ids; secrets are hidden. */
-interface FieldChange {
-  readonly name: string
-  readonly before: unknown
-  readonly after: unknown
-}
 
 export interface Difference {
   /** replace: what differs can be set at creation only, so another one is made, and this one deleted in the end. */
@@ -35,6 +28,8 @@ export interface Difference {
   readonly id: string
   readonly live: Live | undefined
   readonly body: Body
+  /** The members with placeholders as they are written, with secrets hidden: people see these instead of the body's. */
+  readonly written: JsonObject
   readonly fields: readonly FieldChange[]
   readonly parts: Parts
   /** Why the API would refuse it now: it may be refused by something that another difference changes. */
@@ -55,6 +50,8 @@ export interface Plan {
   readonly secrets: readonly SecretMembers[]
   /** What the files call an id, also one of what is to be made. */
   readonly nameOf: (id: string) => string
+  /** What the API says against a difference, as people may see it. */
+  readonly refusalOf: (of: Pick<Difference, 'kind' | 'name'>, msg: string) => string
 }
 
 interface SecretMembers {
@@ -78,6 +75,8 @@ export class Comparison {
   readonly #bodies: EntryBodies
   readonly #parts: PartDifferences
   readonly #secrets: SecretMembers[] = []
+  /** Of entries with differences or secrets, by section and name. */
+  readonly #places = new Map<string, Place>()
   #checked = 0
   #unchecked = 0
   /** Addresses of reservations, by the names of these. */
@@ -111,7 +110,7 @@ export class Comparison {
       }
       const names = new Map(localNames(kind, live).map((name, n) => [live[n]!, name]))
       for (const one of found.others) {
-        const name = names.get(one)!
+        const name = this.#files.concealed.answer(names.get(one)!)
         if (prune && this.#files.entries.has(kind.section)) deletions.push(deletion(kind, name, one))
         else others.push({ kind, live: one, name })
       }
@@ -124,8 +123,14 @@ export class Comparison {
       present: new Set([...account.values()].flatMap((all) => all.map(({ id }) => id))),
       secrets: this.#secrets,
       nameOf: (id: string) => this.#names.nameOf(id),
+      refusalOf: this.#said,
     }
     return { plan, faults: this.#bodies.faults }
+  }
+
+  readonly #said: Plan['refusalOf'] = ({ kind, name }, msg) => {
+    const place = this.#places.get(`${kind.section} ${name}`)
+    return place === undefined ? this.#files.concealed.answer(msg) : this.#files.refusal(place, msg)
   }
 
   /** Files may refer to what they don't describe, by its name or its id. */
@@ -141,11 +146,13 @@ export class Comparison {
   }
 
   async #compare(wanted: Wanted): Promise<Difference | undefined> {
-    const { kind, place, name, live } = wanted
+    const { kind, place, name, shownName, live } = wanted
+    this.#places.set(`${kind.section} ${shownName}`, place)
     const fields = fieldsOf.get(kind)!
     const body = this.#bodies.of(kind, fields, wanted)
     if (body === undefined) {
-      this.#names.add(kind.resource.kind, name, live?.id ?? this.#names.provisional(kind.resource.idPrefix))
+      const id = live?.id ?? this.#names.provisional(kind.resource.idPrefix)
+      this.#names.add(kind.resource.kind, name, id, shownName)
       return undefined
     }
     const { changed, refusal } =
@@ -155,16 +162,37 @@ export class Comparison {
     const isReplaced = changed.some(({ name: field }) => fields[field]!.setBy === 'client-at-creation')
     const kept = isReplaced ? undefined : live
     const id = kept?.id ?? this.#names.provisional(kind.resource.idPrefix)
-    this.#names.add(kind.resource.kind, name, id)
+    this.#names.add(kind.resource.kind, name, id, shownName)
     if (kind.name === 'reservedAddr')
       this.#addresses.set(name, kept === undefined ? addressToBe(id) : String(kept.shown['addr']))
     const parts = this.#parts.of(wanted, id, kept)
     const action = live === undefined ? 'create' : isReplaced ? 'replace' : 'update'
-    if (kept !== undefined) this.#addSecrets(kind, name, fields, body, kept.id)
+    if (kept !== undefined) this.#addSecrets(kind, shownName, fields, body, kept.id)
     if (action === 'update' && changed.length === 0 && Object.keys(parts.counts).length === 0)
       return undefined
-    const fieldsNamed = mapTexts(changed, (text) => this.#names.nameOf(text))
-    return { action, kind, name, place, id, live, body, fields: fieldsNamed, parts, refusal }
+    const written = writtenMembers(fields, wanted.written)
+    const said = refusal === undefined ? undefined : this.#files.refusal(place, refusal)
+    const shown = changed.map((each) => this.#shownChange(each, written))
+    return {
+      action,
+      kind,
+      name: shownName,
+      place,
+      id,
+      live,
+      body,
+      written,
+      fields: shown,
+      parts,
+      refusal: said,
+    }
+  }
+
+  /** What is there may have got what the placeholders stand for, by an apply before. */
+  #shownChange({ name, before, after }: FieldChange, written: JsonObject): FieldChange {
+    const shown = <T>(value: T): T =>
+      this.#files.concealed.answer(mapTexts(value, (text) => this.#names.nameOf(text)))
+    return { name, before: shown(before), after: written[name] ?? shown(after) }
   }
 
   #addSecrets(kind: ManagedKind, name: string, fields: Fields, body: Body, id: string): void {
@@ -240,20 +268,6 @@ async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | s
 
 const namesOf = (changed: readonly FieldChange[]): string[] => changed.map(({ name }) => name)
 
-function changesOf(kind: ManagedKind, fields: Fields, wanted: Body, present: Body): FieldChange[] {
-  const [after, before] = [comparable(fields, wanted), comparable(fields, present)]
-  return Object.entries(fields).flatMap(([name, field]) => {
-    const isUnknown = (field as Field).shown === 'hidden' && before[name] === undefined
-    if (isUnknown || kind.once.includes(name)) return []
-    const isUnsaid = kind.filledIn.includes(name) && isEmpty(after[name])
-    if (isUnsaid || isEqual(after[name], before[name])) return []
-    return [{ name, before: before[name] ?? null, after: after[name] ?? null }]
-  })
-}
-
-const isEmpty = (value: unknown): boolean =>
-  (value ?? null) === null || (isObject(value) && Object.keys(value).length === 0) || isEqual(value, [])
-
 /** The members that change; null clears one. Modules are removed by themselves. */
 export const changesBody = (fields: Fields, body: Body, names: readonly string[]): JsonObject =>
   Object.fromEntries(
@@ -276,6 +290,7 @@ const deletion = (kind: ManagedKind, name: string, live: Live): Difference => ({
   id: live.id,
   live,
   body: live.body,
+  written: {},
   fields: [],
   parts: { counts: {} },
   refusal: undefined,

@@ -6,6 +6,9 @@ import type { JsonObject } from '../../ground/core/json-object.js'
 
 const form = /^\$\{addr:([^{}]+)\}$/
 
+/** Does a text of a file stand for such an address? */
+export const namesAddress = (text: string): boolean => form.test(text)
+
 /** In place of the address of a reservation that is to be made. */
 export const addressToBe = (provisionalId: string): string =>
   `${provisionalId.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()}.invalid:1`

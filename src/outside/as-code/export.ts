@@ -72,7 +72,10 @@ class EntryWriter {
       ...namedAddresses(own, this.#addresses),
       ...(live.rules.length > 0 && { rules: this.#parts(givenFields(rule, ['ip_policy_id']), live.rules) }),
       ...(live.routes.length > 0 && { routes: this.#parts(givenFields(route, ['edge_id']), live.routes) }),
-      ...(live.entries !== undefined && live.entries.length > 0 && { entries: live.entries.map(briefEntry) }),
+      ...(live.entries !== undefined &&
+        live.entries.length > 0 && {
+          entries: asText(live.entries.map(briefEntry)),
+        }),
     }
   }
 
@@ -94,7 +97,7 @@ class EntryWriter {
 
   #expectation(expect: unknown): unknown {
     // A rule comes as its policy and its id.
-    return mapExpectation(expect, (_kinds, id) => this.#names.nameOf(id.split(' ').at(-1)!), '')
+    return mapExpectation(expect, (_kinds, id) => escaped(this.#names.nameOf(id.split(' ').at(-1)!)), '')
   }
 
   /** `path`: of names, for those of variables. */

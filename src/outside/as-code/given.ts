@@ -2,7 +2,8 @@
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import { completed } from '../../words/resource/fields/fields.js'
 import type { AnyResource, Field, Fields } from '../../words/resource/kind/define.js'
-import type { Body } from './managed-kinds.js'
+import type { Body, ManagedKind } from './managed-kinds.js'
+import { hasPlaceholders } from './placeholders.js'
 import { maskedSecrets } from './secret-members.js'
 
 const isGiven = ([, { setBy }]: readonly [string, Field]): boolean => setBy !== 'weir'
@@ -63,3 +64,32 @@ function sorted(value: unknown): unknown {
 
 export const isEqual = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
+
+/** A member that differs, with names in place of ids; secrets are hidden. */
+export interface FieldChange {
+  readonly name: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export function changesOf(kind: ManagedKind, fields: Fields, wanted: Body, present: Body): FieldChange[] {
+  const [after, before] = [comparable(fields, wanted), comparable(fields, present)]
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const isUnknown = (field as Field).shown === 'hidden' && before[name] === undefined
+    if (isUnknown || kind.once.includes(name)) return []
+    const isUnsaid = kind.filledIn.includes(name) && isEmpty(after[name])
+    if (isUnsaid || isEqual(after[name], before[name])) return []
+    return [{ name, before: before[name] ?? null, after: after[name] ?? null }]
+  })
+}
+
+const isEmpty = (value: unknown): boolean =>
+  (value ?? null) === null || (isObject(value) && Object.keys(value).length === 0) || isEqual(value, [])
+
+/** The members with placeholders as they are written, with secrets hidden. */
+export const writtenMembers = (fields: Fields, written: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(written)
+      .filter(([name, value]) => name in fields && hasPlaceholders(value))
+      .map(([name, value]) => [name, maskedSecrets(fields[name]!.schema, value)]),
+  )

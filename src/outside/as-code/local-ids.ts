@@ -9,12 +9,14 @@ import { titleOfKind } from './managed-kinds.js'
 export class LocalIds {
   readonly #ids = new Map<string, Map<string, string>>()
   readonly #names = new Map<string, string>()
+  readonly #shownAs = new Map<string, string>()
   readonly #provisional = new Set<string>()
 
-  /** `kind`: of a resource. */
-  add(kind: string, name: string, id: string): void {
+  /** `kind`: of a resource. `shownName`: the name, without what placeholders in it stand for. */
+  add(kind: string, name: string, id: string, shownName = name): void {
     this.#of(kind).set(name, id)
-    this.#names.set(id, name)
+    this.#names.set(id, shownName)
+    if (shownName !== name) this.#shownAs.set(name, shownName)
   }
 
   /** The last name that was given to it, or the id itself. */
@@ -44,7 +46,7 @@ export class LocalIds {
     }
     const known = kinds.flatMap((kind) => [...this.#of(kind).keys()])
     const [nearest] = nearestNames(name, known, 1)
-    const hint = nearest === undefined ? '' : ` Did you mean ${shown(nearest)}?`
+    const hint = nearest === undefined ? '' : ` Did you mean ${shown(this.#shownAs.get(nearest) ?? nearest)}?`
     return { msg: `There is no ${kinds.map(titleOfKind).join(' or ')} called ${shown(name)}.${hint}` }
   }
 

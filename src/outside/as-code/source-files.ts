@@ -7,8 +7,9 @@ import { getOrMake } from '../../ground/core/maps.js'
 import { insteadOf } from '../../ground/core/nearest.js'
 import { readYaml } from '../../ground/core/text/yaml.js'
 import { kindTable } from '../../words/client/kind-table.js'
+import { Concealed } from './concealed.js'
 import { leftOut, managedKinds } from './managed-kinds.js'
-import { replaced } from './placeholders.js'
+import { replaced, strayPlaceholders } from './placeholders.js'
 
 /** Enough for 10,000 edges with policies. */
 const fileBytesMax = 64 * 1024 * 1024
@@ -26,8 +27,11 @@ export interface Place {
   readonly path: string
 }
 
-/** An entry of a section, as it is written, with its placeholders replaced. */
-export interface FileEntry {
+/** An entry of a section. */
+interface FileEntry {
+  /** As it is written: what is shown of it. */
+  readonly written: JsonObject
+  /** With its placeholders replaced: what is compared and sent. */
   readonly values: JsonObject
   readonly place: Place
 }
@@ -36,6 +40,10 @@ export class SourceFiles {
   /** By their sections, of which one may be empty. */
   readonly entries: ReadonlyMap<string, readonly FileEntry[]>
   readonly #faultAt: ReadonlyMap<string, (path: string, msg: string) => string>
+  /** What the placeholders of all entries stand for. */
+  readonly concealed = new Concealed()
+  /** Of those that have placeholders, by file and path. */
+  readonly #concealedOf = new Map<string, Concealed>()
 
   /** `paths`: files and directories. Throws a `StartFault` that lists what is wrong, with line and column. */
   static read(paths: readonly string[], env: NodeJS.ProcessEnv): SourceFiles {
@@ -68,7 +76,11 @@ export class SourceFiles {
         if (msg !== undefined) faults.push(this.fault(place, msg))
         else {
           const list = getOrMake(entries, section, (): FileEntry[] => [])
-          if (values !== undefined) list.push({ place, values: replaced(values, file, env) })
+          if (values === undefined) continue
+          for (const stray of strayPlaceholders(values, path))
+            faults.push(this.fault({ file, path: stray.place }, stray.msg))
+          const noted = this.#notes(place)
+          list.push({ place, written: values, values: replaced(values, file, env, noted) })
         }
       }
     }
@@ -76,8 +88,22 @@ export class SourceFiles {
   }
 
   /** A fault as a line: file, line, column and what is wrong there. */
-  fault({ file, path }: Place, msg: string): string {
-    return this.#faultAt.get(file)!(path, msg)
+  fault(place: Place, msg: string): string {
+    return this.#faultAt.get(place.file)!(place.path, this.refusal(place, msg))
+  }
+
+  /** What is said against an entry, without what its placeholders stand for. */
+  refusal({ file, path }: Place, msg: string): string {
+    const [entry = ''] = /^\w+\[\d+\]/.exec(path) ?? []
+    const own = this.#concealedOf.get(`${file} ${entry}`)
+    return this.concealed.answer(own?.refusal(msg) ?? msg)
+  }
+
+  #notes({ file, path }: Place): (value: string, placeholder: string) => void {
+    return (value, placeholder) => {
+      this.concealed.add(value, placeholder)
+      getOrMake(this.#concealedOf, `${file} ${path}`, () => new Concealed()).add(value, placeholder)
+    }
   }
 }
 

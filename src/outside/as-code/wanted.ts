@@ -5,15 +5,19 @@ import type { Live } from './account-state.js'
 import { ownName } from './local-names.js'
 import type { ManagedKind } from './managed-kinds.js'
 import { matched } from './matched.js'
-import type { FileEntry, Place, SourceFiles } from './source-files.js'
+import type { Place, SourceFiles } from './source-files.js'
 
 export interface Wanted {
   readonly kind: ManagedKind
-  /** What the files call it. */
+  /** What the files call it: others refer to it by this. */
   readonly name: string
+  /** The same as it is written. */
+  readonly shownName: string
   readonly place: Place
-  /** The members of its body, as they are written. */
+  /** The members of its body, with what placeholders stand for. */
   readonly values: JsonObject
+  /** The same as they are written. */
+  readonly written: JsonObject
   /** The members that are no part of its body: its rules, routes or entries. */
   readonly parts: JsonObject
   readonly live: Live | undefined
@@ -36,10 +40,11 @@ export function wantedOf(
   read: (values: JsonObject) => JsonObject,
   fault: (place: Place, msg: string) => void,
 ): { readonly wanted: readonly Wanted[]; readonly others: readonly Live[] } {
-  const entries = (files.entries.get(kind.section) ?? []).map((entry) =>
-    split(kind, { ...entry, values: read(entry.values) }),
-  )
+  const given = files.entries.get(kind.section) ?? []
+  const entries = given.map(({ place, values }) => split(kind, place, read(values)))
   const names = namesOf(entries, fault)
+  const written = given.map((entry) => split(kind, entry.place, entry.written))
+  const shownNames = namesOf(written, () => {})
   const found = matched(
     kind,
     live,
@@ -52,6 +57,8 @@ export function wantedOf(
     values,
     parts,
     name: names[index]!,
+    shownName: shownNames[index]!,
+    written: written[index]!.values,
     live: found[index],
   }))
   const isFound = new Set(found)
@@ -62,7 +69,7 @@ interface Split extends Pick<Wanted, 'place' | 'values' | 'parts'> {
   readonly id: string | undefined
 }
 
-function split({ section }: ManagedKind, { place, values: given }: FileEntry): Split {
+function split({ section }: ManagedKind, place: Place, given: JsonObject): Split {
   const own = partNames[section] ?? []
   const values: Record<string, unknown> = {}
   const parts: Record<string, unknown> = {}

@@ -50,6 +50,26 @@ t.test('messages in flight are redelivered after acknowledged ones were removed'
   t.notOk(again.has(3))
 })
 
+t.test('a purge below the first sequence removes nothing', async (t) => {
+  const { nats } = await openServer(t)
+  const stream = 'LEDGER'
+  await nats.ensureStream({
+    name: stream,
+    subjects: ['ledger'],
+    retention: 'limits',
+    bytesMax: mebibyte,
+    ageMaxMs: 0,
+    duplicateWindowMs: 1_000,
+    discard: 'new',
+  })
+  for (let at = 0; at < 3; at += 1) await nats.publish('ledger', `${at}`)
+  const left = async (sequence: number) => {
+    await nats.purgeUpTo(stream, sequence)
+    return (await nats.streamInfo(stream))?.state.messages
+  }
+  t.strictSame([await left(0), await left(1), await left(2), await left(3)], [3, 3, 2, 1])
+})
+
 t.test('a watcher of a bucket receives every remaining key while others are removed', async (t) => {
   const { server, nats } = await openServer(t)
   const bucket = await nats.openBucket('bucket', 64 * mebibyte)

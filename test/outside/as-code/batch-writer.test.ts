@@ -34,7 +34,7 @@ function apiFor(held: (names: readonly string[]) => boolean) {
 }
 
 const writerOf = (client: Client): BatchWriter =>
-  new BatchWriter(client, 0, { keep: () => {}, done: () => {} })
+  new BatchWriter(client, 0, { keep: () => {}, done: () => {}, refusalOf: (_, msg) => msg })
 
 t.test('each step is sent once, in order, also one with more requests than others fit', async (t) => {
   // Two of these fit, or the large one alone.

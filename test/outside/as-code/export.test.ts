@@ -23,3 +23,32 @@ t.test('each secret has a variable of its own', async (t) => {
   const name = 'EVENT_DESTINATIONS_A_B_TARGET_HTTP_AUTH_BEARER_TOKEN'
   t.same(variables, [name, `${name}_2`])
 })
+
+const kindOf = (name: string) => managedKinds.find((each) => each.name === name)!
+
+function liveOf(name: string, id: string, shown: object, more: Partial<Live> = {}): Live {
+  const of = kindOf(name)
+  const body = givenOf(givenFields(of.resource), { id, ...shown })
+  return { kind: of, id, shown: { id, ...shown }, body, rules: [], routes: [], entries: undefined, ...more }
+}
+
+t.test('no text of an account is a placeholder in its file', async (t) => {
+  const text = `\${env:WEIR_API_KEY}`
+  const rule = { id: 'ipr_1', cidr: '192.0.2.0/24', list: null, action: 'allow', description: text }
+  const route = { id: 'edghtsrt_1', match: `/${text}`, match_type: 'exact_path', description: text }
+  const entry = { cidr: '192.0.2.1', comment: text, expires_at: null }
+  const given = { type: 'tcp_connection', conn: { client_ip: text } }
+  const expect = { decision: 'block', decided_by: { type: 'https_edge_route', id: route.id } }
+  const account = new Map(
+    [
+      liveOf('ipList', 'ipl_1', { name: text, description: text }, { entries: [entry] as never }),
+      liveOf('tunnelGroupBackend', 'bkdtg_1', { labels: { a: text }, metadata: text }),
+      liveOf('ipPolicy', 'ipp_1', { description: text }, { rules: [rule] }),
+      liveOf('httpsEdge', 'edghts_1', { hostports: [text] }, { routes: [route] }),
+      liveOf('policyTest', 'ptest_1', { description: text, given, expect }),
+    ].map((live) => [live.kind, [live]] as const),
+  )
+  const written = exported(account)
+  t.equal(written.split(text).length - 1, 13)
+  t.equal(written.split(`$${text}`).length - 1, 13, 'each is escaped')
+})

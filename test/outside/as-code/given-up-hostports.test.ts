@@ -14,6 +14,7 @@ const edge = (
   action,
   name: id,
   place: undefined,
+  written: {},
   fields: [],
   parts: { counts: {} },
   refusal: undefined,

@@ -28,7 +28,7 @@ for (const [title, entry, expected] of [
   ['a number', 5, /^l\[0\] .*: 5 is not/],
   ['an unknown member', { cidr: '10.0.0.0/8', coment: 'x' }, /^l\[0\] .*There is no field "coment"/],
   ['a time that is none', { cidr: '10.0.0.0/8', expires_at: 'soon' }, /"soon" is not an RFC 3339 time/],
-  ['a variable that is not there', replaced(`\${env:NO}`, '/f', {}), /the environment has no NO/],
+  ['a variable that is not there', replaced(`\${env:NO}`, '/f', {}, () => {}), /the environment has no NO/],
 ] as const)
   t.test(`${title} is a fault`, async (t) => {
     const { entries, faults } = read(entry)

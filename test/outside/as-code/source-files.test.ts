@@ -26,3 +26,11 @@ t.test('a JSON Schema in a directory of files is none of them', async (t) => {
   writeFileSync(join(dir, 'weir.schema.json'), '{"title": "a schema"}')
   t.equal(SourceFiles.read([dir], {}).entries.get('ip_policies')?.length, 1)
 })
+
+t.test('a placeholder with a typing error is refused with its place', async (t) => {
+  const file = join(tempDir(t), 'weir.yaml')
+  writeFileSync(file, `ip_policies:\n  - description: a\n    metadata: "\${vault:x}"\n`)
+  t.throws(() => SourceFiles.read([file], {}), {
+    message: `${file}:3:15: "ip_policies[0].metadata" has "\${vault:x}", which is no placeholder: write \${env:NAME} or \${file:PATH}, or $\${ for a plain \${.`,
+  })
+})

@@ -56,8 +56,9 @@ export function draftOf(plan: Plan, accountTests: readonly Live[]): PlanDraft {
 
 /** A resource of which only members differ that no decision depends on is given, too: it changes nothing. */
 const entryOf: Readonly<Record<Section, (difference: Difference) => Entry>> = {
-  ip_policies: ({ body, parts, live }) => ({
-    description: body['description'] ?? '',
+  ip_policies: ({ body, written, parts, live }) => ({
+    // The answer repeats it.
+    description: written['description'] ?? body['description'] ?? '',
     rules: parts.rules === undefined ? (live?.rules ?? []) : parts.rules.map(entryOfPart),
   }),
   // A number: the list keeps the entries that it has. The source may have secrets, and its entries come later.
@@ -96,7 +97,9 @@ function testsOf({ differences, others, nameOf }: Plan, accountTests: readonly L
   })
   const written = ofTests
     .filter(({ action }) => action !== 'delete')
-    .map(({ name, body }) => named(name, body))
+    .map(({ name, body, written: { description } }) =>
+      named(name, { ...body, ...(description !== undefined && { description }) }),
+    )
   const present = accountTests.filter(({ id }) => !changed.has(id))
   const unchanged = present.filter(({ id }) => !isOther.has(id)).map(({ id, body }) => named(id, body))
   const kept = present.filter(({ id }) => isOther.has(id)).map(({ id, body }) => named(id, body))
@@ -134,9 +137,11 @@ const namesShown = 3
 function unservedNames(drafted: readonly Difference[]): Line[] {
   const namesIn = (body: Body | undefined) => (body?.['hostports'] ?? []) as readonly string[]
   const before = new Set(drafted.flatMap(({ live }) => namesIn(live?.body)))
-  const added = drafted
-    .flatMap(({ action, body }) => (action === 'delete' ? [] : namesIn(body)))
-    .filter((name) => !before.has(name) && !isAddressToBe(name))
+  const added = drafted.flatMap(({ action, body, written }) => {
+    if (action === 'delete') return []
+    const names = namesIn(body).filter((name) => !before.has(name) && !isAddressToBe(name))
+    return names.length > 0 && 'hostports' in written ? namesIn(written) : names
+  })
   if (added.length === 0) return []
   const shown = added.slice(0, namesShown).join(', ')
   const names = added.length > namesShown ? `${shown}, …` : shown

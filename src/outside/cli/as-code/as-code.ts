@@ -1,7 +1,7 @@
 /** `weir export` and `weir apply`: an account's configuration as files. */
 import { writeFile } from 'node:fs/promises'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
-import type { Settings } from '../../../management/process/settings.js'
+import { environment, type Settings } from '../../../management/process/settings.js'
 import { ApiError, type Client } from '../../../words/client/client.js'
 import { readAccount } from '../../as-code/account-state.js'
 import { Application, versionOf } from '../../as-code/apply.js'
@@ -9,6 +9,7 @@ import type { Difference } from '../../as-code/difference.js'
 import { exported } from '../../as-code/export.js'
 import { fileSchema } from '../../as-code/file-schema.js'
 import { headline } from '../../as-code/plan-report.js'
+import { SourceFiles } from '../../as-code/source-files.js'
 import { clientOf } from '../connection/api-client.js'
 import { planOf, summaryOf } from './plan.js'
 
@@ -45,11 +46,17 @@ export async function applyFiles(
   paths: readonly string[],
   options: ApplyOptions,
 ): Promise<void> {
-  const client = clientOf(settings)
+  const files = SourceFiles.read(paths, environment())
+  const { concealed } = files
+  const client = clientOf(settings, (warning) => concealed.answer(warning))
+  return concealed.guard(() => applied(client, files, options))
+}
+
+async function applied(client: Client, files: SourceFiles, options: ApplyOptions): Promise<void> {
   const done: Difference[] = []
   for (let runs = 1; ; runs += 1) {
     try {
-      return await applyOnce(client, paths, options, done)
+      return await applyOnce(client, files, options, done)
     } catch (error) {
       if (!isOutdated(error) || runs === runsMax) throw error
       process.stderr.write('The account was changed meanwhile: it is read again.\n')
@@ -63,15 +70,16 @@ const isOutdated = (error: unknown): boolean =>
 /** `done`: by this run and those before it. */
 async function applyOnce(
   client: Client,
-  paths: readonly string[],
+  files: SourceFiles,
   options: ApplyOptions,
   done: Difference[],
 ): Promise<void> {
   const version = await versionOf(client)
-  const { plan } = await planOf(client, paths, options)
+  const { plan } = await planOf(client, files, options)
   const before = done.length
   const application = new Application(client, version, {
     tokens: options.tokens,
+    refusalOf: plan.refusalOf,
     done: (difference) => {
       done.push(difference)
       if (!options.json) print(headline(difference))

@@ -53,11 +53,19 @@ export async function planFiles(
 ): Promise<number> {
   if (options.json && options.markdown)
     throw new UsageFault('--json and --markdown exclude each other: give one of them.')
-  const client = clientOf(settings)
-  const planned = await planOf(client, paths, options)
-  const { plan } = planned
-  const effect = await effectOf(client, planned, options)
-  const last = await lastChanges(client, plan)
+  const files = SourceFiles.read(paths, environment())
+  const { concealed } = files
+  const client = clientOf(settings, (warning) => concealed.answer(warning))
+  return concealed.guard(async () => {
+    const planned = await planOf(client, files, options)
+    const effect = concealed.answer(await effectOf(client, planned, options))
+    const last = await lastChanges(client, planned.plan)
+    const shownLast = new Map([...last].map(([id, change]) => [id, concealed.answer(change)]))
+    return reported(planned.plan, shownLast, effect, options)
+  })
+}
+
+function reported(plan: Plan, last: LastChanges, effect: Effect, options: PlanOptions): number {
   process.stdout.write(reportOf(plan, last, effect, options))
   if (testsFailed(effect) > 0 || trialFailed(effect)) return exitCode.found
   if (lostUnexpectedly(effect) > 0) return exitCode.accessLost
@@ -81,10 +89,9 @@ const shownEffect = (effect: Effect) => ({
 
 export async function planOf(
   client: Client,
-  paths: readonly string[],
+  files: SourceFiles,
   { prune = false }: { prune?: boolean },
 ): Promise<PlannedAccount> {
-  const files = SourceFiles.read(paths, environment())
   const account = await readAccount(client)
   const { plan, faults } = await new Comparison(client, files).plan(account, { prune })
   if (faults.length > 0) throw new StartFault(faults.join('\n'))

@@ -6,11 +6,14 @@ import type { Settings } from '../../../management/process/settings.js'
 import { type Client, openClient } from '../../../words/client/client.js'
 import { type Access, accessOf } from './access.js'
 
-/** A client with the key of the environment, or of a profile. */
-export const clientOf = (settings: Settings): Client => openApi(accessOf(settings))
+/** A text as people may see it. */
+type Shown = (text: string) => string
 
-export const openApi = ({ url, key, advice }: Access): Client =>
-  openClient({ url, token: key, warned: warnOnce(), fetch: fetchOrSay(advice) })
+/** A client with the key of the environment, or of a profile. `shown`: of warnings, which may repeat what was sent. */
+export const clientOf = (settings: Settings, shown?: Shown): Client => openApi(accessOf(settings), shown)
+
+export const openApi = ({ url, key, advice }: Access, shown: Shown = (text) => text): Client =>
+  openClient({ url, token: key, warned: warnOnce(shown), fetch: fetchOrSay(advice) })
 
 /** For a request without an answer, the message of `fetch` is two words, which name neither the place nor the reason. */
 const fetchOrSay =
@@ -33,11 +36,11 @@ const fetchOrSay =
   }
 
 /** Each warning once, apart from what the command prints. */
-function warnOnce(): (warning: string) => void {
+function warnOnce(shown: Shown): (warning: string) => void {
   const before = new Set<string>()
   return (warning) => {
     if (before.has(warning)) return
     before.add(warning)
-    process.stderr.write(`Warning: ${forTerminal(sentenceForTerminal(warning))}\n`)
+    process.stderr.write(`Warning: ${forTerminal(sentenceForTerminal(shown(warning)))}\n`)
   }
 }

@@ -59,6 +59,7 @@ const difference = (name: string): Difference => ({
   id: 'ipp_1',
   live: undefined,
   body: {},
+  written: {},
   fields: [],
   parts: { counts: {} },
   refusal: undefined,
@@ -75,6 +76,7 @@ t.test('of many differences, as many as fit, and how many do not', async (t) => 
         present: new Set(),
         secrets: [],
         nameOf: (id) => id,
+        refusalOf: (_, msg) => msg,
       }
       const text = planMarkdown(plan, new Map(), { tests: undefined, trial: undefined, gaps: [] })
       t.ok(Buffer.byteLength(text) < 65_536, `${Buffer.byteLength(text)} bytes`)

@@ -31,6 +31,7 @@ const difference = (
   id: 'new_1',
   live: undefined,
   body: {},
+  written: {},
   fields: [],
   parts: { counts: {} },
   refusal: undefined,
@@ -45,6 +46,7 @@ const planOf = (differences: readonly Difference[], others: Plan['others'] = [])
   present: new Set(),
   secrets: [],
   nameOf: (id) => `name of ${id}`,
+  refusalOf: (_, msg) => msg,
 })
 
 const rule = { id: 'ipr_1', cidr: '10.0.0.0/8', action: 'allow' }
