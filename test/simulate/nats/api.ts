@@ -254,7 +254,12 @@ export class JetStream {
     const config = consumerConfigOf(given, this.#host.uniqueName)
     const present = consumers.get(config.name)
     if (present !== undefined) {
-      if (action === 'create' && JSON.stringify(present.config) !== JSON.stringify(config))
+      // 2.9 knows no actions.
+      if (
+        action === 'create' &&
+        !this.#host.isOld &&
+        JSON.stringify(present.config) !== JSON.stringify(config)
+      )
         throw consumerExists()
       present.update({ ...present.config, ...config })
       return present.info(this.#host.now())

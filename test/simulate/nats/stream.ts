@@ -59,6 +59,7 @@ export class Stream {
   #last = 0
   #lastMs = 0
   #bytes = 0
+  #isPurged = false
 
   /** `isOld`: of nats-server 2.9. */
   constructor(config: StreamConfig, createdMs: number, isOld: boolean) {
@@ -170,9 +171,12 @@ export class Stream {
 
   /** Removes messages of a subject, below a sequence, or all but some; how many there were. */
   purge({ filter, seq, keep = 0 }: { filter?: string; seq?: number; keep?: number }): number {
+    if (seq !== undefined) this.#isPurged = true
     const isMatch = filter === undefined ? () => true : matcher(filter)
     const found = [...this.messages.values()].filter(({ subject }) => isMatch(subject))
-    const below = seq === undefined ? found : found.filter(({ sequence }) => sequence < seq)
+    // 0 stands for all messages, and so does 1 in 2.9.
+    const isAll = !seq || (this.#isOld && seq === 1)
+    const below = isAll ? found : found.filter(({ sequence }) => sequence < seq)
     const purged = keep > 0 ? below.slice(0, Math.max(0, below.length - keep)) : below
     for (const { sequence } of purged) this.remove(sequence)
     return purged.length
@@ -240,7 +244,7 @@ export class Stream {
     return {
       messages: this.messages.size,
       bytes: this.#bytes,
-      first_seq: this.#last === 0 ? 0 : this.first,
+      first_seq: this.#last === 0 && !(this.#isOld && this.#isPurged) ? 0 : this.first,
       first_ts: timeOf(this.messages.get(this.first)?.atMs),
       last_seq: this.#last,
       last_ts: timeOf(this.#lastMs || undefined),
