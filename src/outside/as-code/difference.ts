@@ -6,6 +6,7 @@ import { isObject, type JsonObject, mapTexts } from '../../ground/core/json-obje
 import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
+import { withTwinsRefused } from './claimed-twice.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
 import { comparable, givenFields, givenOf, isEqual } from './given.js'
@@ -117,7 +118,7 @@ export class Comparison {
       }
     }
     const plan = {
-      differences: [...differences, ...deletions],
+      differences: withTwinsRefused([...differences, ...deletions]),
       others,
       unchanged,
       unchecked: this.#unchecked,

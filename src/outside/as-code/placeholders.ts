@@ -2,12 +2,14 @@
  * Values that files name and do not hold: `${env:NAME}` is an environment variable, `${file:PATH}` the text of a file, by its
  * path from the file that names it. `$${` is a plain `${`.
  */
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { readBounded } from '../../ground/core/bounded-file.js'
 import { messageOf } from '../../ground/core/errors.js'
 import { isObject, mapTexts } from '../../ground/core/json-object.js'
 
 const form = /\$(?:\$\{|\{(env|file):([^{}]+)\})/g
+/** Larger than any text of a resource. */
+const fileBytesMax = 1024 * 1024
 /** Begins a text in place of one that is not there; no client can send it. */
 const missingMark = '\uE000'
 
@@ -24,7 +26,7 @@ function textOf(text: string, file: string, env: NodeJS.ProcessEnv): string {
   const whole = text.replaceAll(form, (given, kind?: string, name = '') => {
     if (kind === undefined) return given.slice(1)
     try {
-      return kind === 'env' ? variable(name, env) : readFileSync(resolve(dirname(file), name), 'utf8')
+      return kind === 'env' ? variable(name, env) : textIn(resolve(dirname(file), name))
     } catch (error) {
       missing ??= `${given} is not there: ${messageOf(error)}`
       return ''
@@ -32,6 +34,8 @@ function textOf(text: string, file: string, env: NodeJS.ProcessEnv): string {
   })
   return missing === undefined ? whole : missingMark + missing
 }
+
+const textIn = (path: string): string => readBounded(path, fileBytesMax).toString()
 
 function variable(name: string, env: NodeJS.ProcessEnv): string {
   const value = env[name]

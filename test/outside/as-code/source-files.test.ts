@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { missingIn } from '../../../src/outside/as-code/placeholders.js'
 import { SourceFiles } from '../../../src/outside/as-code/source-files.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
@@ -25,4 +26,18 @@ t.test('a JSON Schema in a directory of files is none of them', async (t) => {
   writeFileSync(join(dir, 'below', 'weir.yaml'), 'ip_policies: [{description: a}]')
   writeFileSync(join(dir, 'weir.schema.json'), '{"title": "a schema"}')
   t.equal(SourceFiles.read([dir], {}).entries.get('ip_policies')?.length, 1)
+})
+
+t.test('devices are not read', (t) => {
+  t.throws(() => SourceFiles.read(['/dev/zero'], {}), {
+    message: /\/dev\/zero can't be read: it is not a file\./,
+  })
+  const file = join(tempDir(t), 'weir.yaml')
+  writeFileSync(file, `tls_certificates: [{private_key_pem: "\${file:/dev/zero}"}]`)
+  const [entry] = SourceFiles.read([file], {}).entries.get('tls_certificates')!
+  t.match(
+    [...missingIn(entry!.values, 'one')],
+    [{ place: 'one.private_key_pem', why: `\${file:/dev/zero} is not there: it is not a file` }],
+  )
+  t.end()
 })

@@ -1,5 +1,5 @@
 /** `weir import`, as it is called: where the file and the report go, and how it ends. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePorts } from '../../harness/free-ports.js'
@@ -65,6 +65,20 @@ t.test('directories, and files that are not JSON', async (t) => {
   t.notOk(broken.output.includes('a-secret'), 'a part of the text is not repeated')
   t.match(await weir(['ngrok', join(dir, 'nothing')]), { code: 1, output: /nothing can't be read/ })
   t.match(await weir(['ngrok', tempDir(t)]), { code: 1, output: /There is no \.json file/ })
+})
+
+t.test('a device, and more than is read', async (t) => {
+  const large = join(tempDir(t), 'large.json')
+  writeFileSync(large, '')
+  truncateSync(large, 64 * 1024 * 1024 + 1)
+  t.match(await weir(['ngrok', '/dev/zero']), {
+    code: 1,
+    output: /\/dev\/zero can't be read: it is not a file\./,
+  })
+  t.match(await weir(['ngrok', large]), {
+    code: 1,
+    output: /large\.json can't be read: at most 64 MiB are allowed/,
+  })
 })
 
 t.test('nothing answers', async (t) => {
