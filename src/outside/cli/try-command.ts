@@ -5,11 +5,7 @@ import { timeOption } from './time-option.js'
 import type { TryCommand } from './try.js'
 
 const drafts = [
-  [
-    'policies',
-    '<edge>',
-    'traffic policies of an edge, or of a route (its two ids with a / between them); the body of PUT',
-  ],
+  ['policies', '<edge>', 'traffic policies of an edge, or of a route: edghts_…/edghtsrt_…; the body of PUT'],
   ['ip-restriction', '<edge>', 'the ip_restriction module of a TCP edge; the body of PUT'],
   ['rules', '<policy>', 'all rules of an IP policy; the body of PUT'],
   ['restriction', '<restriction>', 'changes of an IP restriction; the body of PATCH'],

@@ -28,6 +28,14 @@ t.test('a JSON Schema in a directory of files is none of them', async (t) => {
   t.equal(SourceFiles.read([dir], {}).entries.get('ip_policies')?.length, 1)
 })
 
+t.test('a file has one document', (t) => {
+  const file = join(tempDir(t), 'weir.yaml')
+  writeFileSync(file, 'ip_lists: []\n---\nip_policies: []\n')
+  const message = `${file}:2:1: The file ${file} has more than one document (---): only one is allowed.`
+  t.throws(() => SourceFiles.read([file], {}), { message })
+  t.end()
+})
+
 t.test('devices are not read', (t) => {
   t.throws(() => SourceFiles.read(['/dev/zero'], {}), {
     message: /\/dev\/zero can't be read: it is not a file\./,
