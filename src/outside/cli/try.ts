@@ -1,5 +1,5 @@
 /** `weir try`: a draft from a file, tried on recorded traffic; Ctrl-C cancels it. */
-import { readFileSync } from 'node:fs'
+import { readInput } from '../../ground/core/bounded-file.js'
 import { sleep } from '../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
@@ -87,9 +87,14 @@ export async function tryDraft(
   return trial.state === 'done' ? 0 : 1
 }
 
+/** More than the API takes. */
+const draftBytesMax = 64 * 1024 * 1024
+
 function draftIn(file: string, action: string | undefined): unknown {
   try {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '')
+    const text = readInput(file, draftBytesMax)
+      .toString()
+      .replace(/^\uFEFF/, '')
     return (action === undefined ? undefined : rulesOfList(text, action)) ?? JSON.parse(text)
   } catch (error) {
     throw new StartFault(`The draft ${file} can't be read: ${messageOf(error)}`)

@@ -17,7 +17,7 @@ const withoutData: Readonly<Record<string, readonly string[]>> = {
     'trial',
   ],
   'a show for people': ['demo'],
-  'it says that it is done': ['store adopt', 'login', 'logout'],
+  'it says that it is done': ['login', 'logout'],
   'another program reads it': ['nats-config', 'completion'],
 }
 
