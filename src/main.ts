@@ -40,7 +40,7 @@ import { addRecordCommands } from './outside/cli/record-commands.js'
 import { addReplayCommand } from './outside/cli/replay-command.js'
 import { addSecretKeyCommand } from './outside/cli/secret-key-command.js'
 import { addStoreCommand, addStoreReaders } from './outside/cli/store-commands.js'
-import { addTryCommand } from './outside/cli/try-command.js'
+import { addTryCommand } from './outside/cli/try/try-command.js'
 import { addWatchCommands } from './outside/cli/watch-commands.js'
 import type { Program } from './roles/programs.js'
 

@@ -157,7 +157,7 @@ t.test('the effect of a change', async (t) => {
       output,
       /192\.0\.2\.200 .*edge db: 2 records, refused by traffic_policy no scanners .*\. Expected by no/,
     )
-    t.match(output, /Access gained\n.*\n.*: 4 records, until now refused by /)
+    t.match(output, /Access gained\n.*\n.*\n.*: 4 records, until now refused by /)
     t.match(output, /198\.51\.100\.7 .*edge ssh: 5 records, refused by restriction .* 198\.51\.100\.7\/32/)
     t.match(output, `${url}/console/explain/cleaner.ssh.0`)
     t.match(output, /No record is kept of the time from \S+ to \S+, or there was none\./)

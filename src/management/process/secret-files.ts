@@ -2,8 +2,9 @@
  * Secrets in files: a setting that is a secret may be set by the path of a file that holds it, as `WEIR_SECRET_KEY_FILE` instead
  * of `WEIR_SECRET_KEY`. Other users of a host, and what a process starts, can't see it there as they may see a variable.
  */
-import { readBounded } from '../../ground/core/bounded-file.js'
+
 import { messageOf, StartFault } from '../../ground/core/errors.js'
+import { readBounded } from '../../ground/core/files/bounded-file.js'
 
 /** Longer than any secret; a file that was named by mistake is not read. */
 const fileBytesMax = 64 * 1024

@@ -2,12 +2,24 @@
  * Names that two of the differences want. Each of them alone may be right to the API, which knows of no other before it is
  * written.
  */
-import type { Difference, Plan } from './difference.js'
+import type { JsonObject } from '../../ground/core/json-object.js'
 import { isAddressToBe } from './drawn-addresses.js'
+import type { ManagedKind } from './managed-kinds.js'
+
+interface Claiming {
+  readonly action: string
+  readonly kind: ManagedKind
+  readonly name: string
+  readonly body: JsonObject
+  readonly refusal: string | undefined
+}
 
 /** The differences; the later one of two that want the same name has a refusal. `said`: as a plan shows what is refused. */
-export function withTwinsRefused(differences: readonly Difference[], said: Plan['refusalOf']): Difference[] {
-  const first = new Map<string, Difference>()
+export function withTwinsRefused<T extends Claiming>(
+  differences: readonly T[],
+  said: (of: T, msg: string) => string,
+): T[] {
+  const first = new Map<string, T>()
   return differences.map((each) => {
     const claims = claimsOf(each)
     const taken = claims.find((claim) => first.has(claim))
@@ -17,11 +29,11 @@ export function withTwinsRefused(differences: readonly Difference[], said: Plan[
   })
 }
 
-const claimsOf = ({ action, kind: { resource }, body }: Difference): readonly string[] =>
+const claimsOf = ({ action, kind: { resource }, body }: Claiming): readonly string[] =>
   action === 'delete' || resource.claimsAreDrawn ? [] : (resource.claims?.(body as never) ?? [])
 
 /** Claims have a prefix, which says what they are. */
-function refusalOf(claim: string, { kind, name }: Difference): string {
+function refusalOf(claim: string, { kind, name }: Claiming): string {
   const dot = claim.indexOf('.')
   const claimed = claim.slice(dot + 1)
   const shown = isAddressToBe(claimed) ? 'the same reserved address' : `the ${claim.slice(0, dot)} ${claimed}`

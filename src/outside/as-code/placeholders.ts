@@ -3,8 +3,8 @@
  * path from the file that names it, without a line break at its end. `$${` is a plain `${`.
  */
 import { dirname, resolve } from 'node:path'
-import { readBounded } from '../../ground/core/bounded-file.js'
 import { messageOf, shown } from '../../ground/core/errors.js'
+import { readBounded } from '../../ground/core/files/bounded-file.js'
 import { isObject, mapTexts } from '../../ground/core/json-object.js'
 import { namesAddress } from './drawn-addresses.js'
 

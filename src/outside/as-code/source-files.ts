@@ -1,8 +1,8 @@
 /** Reads the files of a configuration: one, or all of a directory. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readInput } from '../../ground/core/bounded-file.js'
 import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
+import { readInput } from '../../ground/core/files/bounded-file.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import { insteadOf } from '../../ground/core/nearest.js'

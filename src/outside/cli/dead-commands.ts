@@ -3,8 +3,8 @@
  * its account. With `--all`: those of all accounts and of none, for an operator who may use the data directory.
  */
 import type { Command } from 'commander'
-import { readInput } from '../../ground/core/bounded-file.js'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
+import { readInput } from '../../ground/core/files/bounded-file.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Settings } from '../../management/process/settings.js'
 import type {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readBounded, readInput } from '../../../src/ground/core/bounded-file.js'
+import { readBounded, readInput } from '../../../src/ground/core/files/bounded-file.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
 const bytesMax = 1024 * 1024

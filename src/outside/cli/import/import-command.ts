@@ -1,8 +1,8 @@
 /** Reads files or an API, imports, and writes the file and the report. */
 import { writeFile } from 'node:fs/promises'
-import { readBounded } from '../../../ground/core/bounded-file.js'
 import { now } from '../../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { readBounded } from '../../../ground/core/files/bounded-file.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import { parseTimestamp } from '../../../ground/core/text/timestamp.js'
 import { NoAnswer } from '../../../management/process/running-service.js'

@@ -1,8 +1,8 @@
 /** Answers of another system, as they were saved in files. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readInput } from '../../../ground/core/bounded-file.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { readInput } from '../../../ground/core/files/bounded-file.js'
 import { isNestedTooDeep } from '../../../ground/core/text/json-nesting.js'
 import { syntaxErrorIndex } from '../../../ground/core/text/json-place.js'
 import { sizeText } from '../../../ground/core/text/plural.js'

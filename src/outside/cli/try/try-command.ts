@@ -1,7 +1,7 @@
 /** `weir try`: a command for each kind of draft. */
 import type { Command } from 'commander'
-import type { Settings } from '../../management/process/settings.js'
-import { timeOption } from './time-option.js'
+import type { Settings } from '../../../management/process/settings.js'
+import { timeOption } from '../time-option.js'
 import type { TryCommand } from './try.js'
 
 const drafts = [

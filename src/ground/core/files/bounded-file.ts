@@ -3,7 +3,7 @@
  * no one writes to, so only files are read, and none that is too large.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { sizeText } from './text/plural.js'
+import { sizeText } from '../text/plural.js'
 
 const chunkBytes = 64 * 1024
 
