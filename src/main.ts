@@ -15,6 +15,7 @@ import {
   readRuntime,
   sendAdminCommand,
 } from './management/process/running-service.js'
+import { SettingsError } from './management/process/secret-files.js'
 import { loadSettings, type Settings } from './management/process/settings.js'
 import { addAccountCommands } from './outside/cli/account-commands.js'
 import { addAsCodeCommands } from './outside/cli/as-code/as-code-commands.js'
@@ -28,7 +29,7 @@ import { addDeadCommands } from './outside/cli/dead-commands.js'
 import { addDecisionCommands } from './outside/cli/decision-commands.js'
 import { addDestinationCommands } from './outside/cli/destination-commands.js'
 import { addDoctorCommand } from './outside/cli/doctor/doctor-command.js'
-import { exitCodeOf, exitCodeOfParsing } from './outside/cli/guide/exit-codes.js'
+import { exitCodeOf, exitCodeOfParsing, UsageFault } from './outside/cli/guide/exit-codes.js'
 import { addGuide, helpForm, helpWidths } from './outside/cli/guide/help.js'
 import { addImportCommands } from './outside/cli/import/import-commands.js'
 import { addLintCommand } from './outside/cli/lint-command.js'
@@ -39,7 +40,7 @@ import { addRecordCommands } from './outside/cli/record-commands.js'
 import { addReplayCommand } from './outside/cli/replay-command.js'
 import { addSecretKeyCommand } from './outside/cli/secret-key-command.js'
 import { addStoreCommand, addStoreReaders } from './outside/cli/store-commands.js'
-import { addTryCommand } from './outside/cli/try-command.js'
+import { addTryCommand } from './outside/cli/try/try-command.js'
 import { addWatchCommands } from './outside/cli/watch-commands.js'
 import type { Program } from './roles/programs.js'
 
@@ -68,11 +69,20 @@ const thisProgram: Program = {
   },
 }
 
-function settings(): Settings {
+function settingsOfStart(): Settings {
   const { settings: loaded, warnings } = loadSettings({ file: configFile() })
   for (const warning of warnings) process.stderr.write(`weir: ${warning}\n`)
   const { profile = loaded.client.profile } = program.opts<{ profile?: string }>()
   return { ...loaded, client: { ...loaded.client, profile } }
+}
+
+/** The settings of a command: one that is not allowed is a wrong call, while a role can't start with it. */
+function settings(): Settings {
+  try {
+    return settingsOfStart()
+  } catch (error) {
+    throw error instanceof SettingsError ? new UsageFault(error.message) : error
+  }
 }
 
 /**
@@ -80,7 +90,7 @@ function settings(): Settings {
  * same settings and did.
  */
 function settingsOfRole(name: ChildRole): Settings {
-  if (process.send === undefined) return settings()
+  if (process.send === undefined) return settingsOfStart()
   return loadSettings({ file: configFile(), secrets: secretsOf[name] }).settings
 }
 
@@ -94,7 +104,7 @@ const processes = () => import('./management/process/child.js')
 
 async function contextOf(name: ChildRole | 'serve'): Promise<RoleContext> {
   const { createRoleContext, openRoleContext } = await import('./management/process/role-context.js')
-  if (name === 'serve') return openRoleContext(settings(), name)
+  if (name === 'serve') return openRoleContext(settingsOfStart(), name)
   // They live for one purpose, and get no secrets: not even those of a collector.
   const isHelper = name === 'quarantine' || name === 'trial'
   return (isHelper ? createRoleContext : openRoleContext)(settingsOfRole(name), name)

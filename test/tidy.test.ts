@@ -270,6 +270,7 @@ const smallFiles: Readonly<Record<string, string>> = {
     'what a service bills; its importer only puts a status together',
   'src/management/store/logs/own-reached.ts':
     'its importer, the reader of the log, is as long as a file may be',
+  'src/outside/as-code/claimed-twice.ts': 'a check of a whole plan; its importer is as long as a file may be',
   'src/management/write/row-values.ts': 'the plans of writes are as long as a file may be',
   'src/management/write/state-lookups.ts': 'the plans of writes are as long as a file may be',
   'src/delivery/deliver/advice/http-advice.ts': 'sentences, beside those of the other kinds',

@@ -81,8 +81,9 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
     reportChanges(parts, { since, account, kind, json: json !== '' }),
   sql: ({ clickhouse }, command) => querySql(clickhouse, command),
   ...backupAnswers,
-  async 'store adopt'({ store }) {
+  async 'store adopt'({ store }, { json = '' }) {
     await store.adoptClickhouse()
+    if (json !== '') return `${JSON.stringify({ rebuilt: true })}\n`
     return 'The configuration in NATS was rebuilt from ClickHouse.\n'
   },
 }

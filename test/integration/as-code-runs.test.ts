@@ -1,8 +1,12 @@
 /** Runs of apply after which a plan finds no difference, whatever was there before. */
+import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
-import { run } from '../harness/processes.js'
+import { clearLine } from '../../src/outside/cli/progress.js'
+import { compiled, run } from '../harness/processes.js'
+import { hasPython } from '../harness/python.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
 
@@ -194,4 +198,46 @@ t.test('runs that change the same account', async (t) => {
     const plan = await weir(['plan', file, '--prune'], last)
     t.match(plan, { code: 2, output: /^- keys {2}own .*\n0 to make, .* 1 to delete, 1 as/ }, plan.output)
   })
+})
+
+t.test('two new edges with the same hostport: the plan says so, and none is made', async (t) => {
+  const file = join(tempDir(t), 'weir.json')
+  const { url, token, api, stop } = await startWeir(tempDir(t))
+  t.teardown(() => stop())
+  const weir = async (command: string, hostports: unknown) => {
+    const edges = ['one', 'other'].map((description) => ({ description, hostports }))
+    writeFileSync(file, JSON.stringify({ tcp_edges: edges }))
+    const running = run('programs/main.js', [command, file], { WEIR_API_URL: url, WEIR_API_KEY: token })
+    const { code } = await running.ended
+    return { code, output: running.output() }
+  }
+  t.match(await weir('plan', ['both.example.com:1']), {
+    code: 2,
+    output:
+      /refuse it now: tcp_edges both\.example\.com:1, which is .* has the hostport both\.example\.com:1\./,
+  })
+  t.match(await weir('apply', ['both.example.com:1']), { code: 1, output: /a hostport belongs to one edge/ })
+  for await (const { id } of api.tcpEdge.list()) t.fail(`${id} was made`)
+  t.match(await weir('plan', 'both.example.com:1'), { code: 1, output: /hostports/ })
+})
+
+/** Runs a program on a terminal, whose output is what a person sees. */
+const terminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
+
+t.test('a terminal shows how far a long run is', { skip: !hasPython && 'needs python3' }, async (t) => {
+  const file = join(tempDir(t), 'weir.json')
+  const { url, token, stop } = await startWeir(tempDir(t))
+  t.teardown(() => stop())
+  const many = Array.from({ length: 5_000 }, (_, index) => ({ description: `many ${index}` }))
+  writeFileSync(file, JSON.stringify({ ip_policies: many }))
+  const words = ['-c', terminal, process.execPath, compiled('programs/main.js'), 'apply', file, '--json']
+  const env = { ...process.env, WEIR_API_URL: url, WEIR_API_KEY: token }
+  const { stdout: shown } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 })
+  const share = /(\d+) of 5000 differences, (\d+) %/.exec(shown)
+  t.ok(share, shown.slice(0, 500))
+  const [, done, percent] = share ?? []
+  t.equal(Number(percent), Math.floor(Number(done) / 50))
+  const [last = ''] = shown.trimEnd().split('\n').slice(-1)
+  const json = last.slice(last.lastIndexOf(clearLine) + clearLine.length)
+  t.equal(JSON.parse(json).differences.length, 5_000, 'the line is removed before the answer')
 })

@@ -4,7 +4,7 @@
  *
  * **Raise `written`** with a change that readers of the version before would misread or lose: processes of the new version
  * then wait until none of those readers runs. **Raise `readFrom`** when a form is no longer read. If the data at rest must
- * not be opened by an older version any more, `core/data-format.ts` says so, too.
+ * not be opened by an older version any more, `core/files/data-format.ts` says so, too.
  */
 import { jsonOf } from '../../ground/core/bytes.js'
 import { version } from '../../ground/core/package.js'

@@ -1,8 +1,8 @@
 /** One running Weir per data directory: two would write to the same stores and lose acknowledged data. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFormatOf } from '../../ground/core/data-format.js'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
+import { openFormatOf } from '../../ground/core/files/data-format.js'
 import { tryLock } from './file-lock.mjs'
 
 function tryLockIn(dir: string): ReturnType<typeof tryLock> {

@@ -2,9 +2,9 @@
  * Secrets in files: a setting that is a secret may be set by the path of a file that holds it, as `WEIR_SECRET_KEY_FILE` instead
  * of `WEIR_SECRET_KEY`. Other users of a host, and what a process starts, can't see it there as they may see a variable.
  */
-import { readFileSync, statSync } from 'node:fs'
+
 import { messageOf, StartFault } from '../../ground/core/errors.js'
-import { sizeText } from '../../ground/core/text/plural.js'
+import { readBounded } from '../../ground/core/files/bounded-file.js'
 
 /** Longer than any secret; a file that was named by mistake is not read. */
 const fileBytesMax = 64 * 1024
@@ -24,16 +24,8 @@ export function readSecretFile(name: string, path: string): string {
 
 function readText(name: string, path: string): string {
   try {
-    const { size } = regularFile(path)
-    if (size > fileBytesMax) throw new Error(`it is larger than ${sizeText(fileBytesMax)}`)
-    return readFileSync(path, 'utf8')
+    return readBounded(path, fileBytesMax).toString()
   } catch (error) {
     throw new SettingsError(`${name} names ${path}, which can't be read: ${messageOf(error)}.`)
   }
-}
-
-function regularFile(path: string) {
-  const found = statSync(path)
-  if (!found.isFile()) throw new Error('it is not a file')
-  return found
 }

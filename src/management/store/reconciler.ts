@@ -7,7 +7,7 @@
  */
 import { now, sleep } from '../../ground/core/clock.js'
 import { deferred } from '../../ground/core/concurrency.js'
-import { dataFormat, raisedFormat } from '../../ground/core/data-format.js'
+import { dataFormat, raisedFormat } from '../../ground/core/files/data-format.js'
 import type { Sealer } from '../../ground/core/seal.js'
 import type { Occurrences } from '../../ground/core/telemetry/occurrences.js'
 import type { BucketPosition } from '../../ground/nats/bucket.js'

@@ -1,7 +1,7 @@
 /**
- * What placeholders stand for, kept out of what people read. A plan may become a comment on a pull request, and whoever wrote the
- * request chose which variables and files it names. Values of files are shown as they are written, by what a difference keeps; this
- * is for the texts of the API, which repeat what it was sent, in parts, in lower case, or as a name.
+ * What placeholders stand for, kept out of what people read. A plan may become a comment on a pull request, and whoever wrote
+ * the request chose which variables and files it names. Values of files are shown as they are written, by what a difference
+ * keeps; this is for the texts of the API, which repeat what it was sent, in parts, in lower case, or as a name.
  */
 import { mapTexts } from '../../ground/core/json-object.js'
 import { ownName } from './local-names.js'

@@ -6,6 +6,7 @@ import { type JsonObject, mapTexts } from '../../ground/core/json-object.js'
 import { ApiError, type Client } from '../../words/client/client.js'
 import type { Field, Fields } from '../../words/resource/kind/define.js'
 import { type Live, operationsOf } from './account-state.js'
+import { withTwinsRefused } from './claimed-twice.js'
 import { addressToBe, withAddresses } from './drawn-addresses.js'
 import { EntryBodies } from './entry-bodies.js'
 import { changesOf, type FieldChange, givenFields, givenOf, writtenMembers } from './given.js'
@@ -116,7 +117,7 @@ export class Comparison {
       }
     }
     const plan = {
-      differences: [...differences, ...deletions],
+      differences: withTwinsRefused([...differences, ...deletions], this.#said),
       others,
       unchanged,
       unchecked: this.#unchecked,

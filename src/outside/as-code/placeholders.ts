@@ -2,13 +2,15 @@
  * Values that files name and do not hold: `${env:NAME}` is an environment variable, `${file:PATH}` the text of a file, by its
  * path from the file that names it, without a line break at its end. `$${` is a plain `${`.
  */
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf, shown } from '../../ground/core/errors.js'
+import { readBounded } from '../../ground/core/files/bounded-file.js'
 import { isObject, mapTexts } from '../../ground/core/json-object.js'
 import { namesAddress } from './drawn-addresses.js'
 
 const form = /\$(?:\$\{|\{(env|file):([^{}]+)\})/g
+/** Larger than any text of a resource. */
+const fileBytesMax = 1024 * 1024
 /** Begins a text in place of one that is not there; no client can send it. */
 const missingMark = '\uE000'
 
@@ -39,7 +41,10 @@ function textOf(text: string, file: string, env: NodeJS.ProcessEnv, noted: Noted
 }
 
 /** Editors and `echo` end a text with a line break, which is no part of a secret. */
-const fileText = (path: string): string => readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+const fileText = (path: string): string =>
+  readBounded(path, fileBytesMax)
+    .toString()
+    .replace(/\r?\n$/, '')
 
 function variable(name: string, env: NodeJS.ProcessEnv): string {
   const value = env[name]

@@ -1,7 +1,8 @@
 /** Reads the files of a configuration: one, or all of a directory. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, StartFault, shown } from '../../ground/core/errors.js'
+import { readInput } from '../../ground/core/files/bounded-file.js'
 import { isObject, type JsonObject } from '../../ground/core/json-object.js'
 import { getOrMake } from '../../ground/core/maps.js'
 import { insteadOf } from '../../ground/core/nearest.js'
@@ -124,7 +125,7 @@ function filesAt(path: string): string[] {
 
 function textOf(file: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file === '-' ? 0 : file))
+    return new TextDecoder('utf-8', { fatal: true }).decode(readInput(file, fileBytesMax))
   } catch (error) {
     throw new StartFault(`The file ${file} can't be read: ${messageOf(error)}.`)
   }

@@ -2,9 +2,9 @@
  * `weir dead`: shows dead letters and their reasons, sends them again, or drops them. With an API key: the letters of
  * its account. With `--all`: those of all accounts and of none, for an operator who may use the data directory.
  */
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { messageOf, StartFault } from '../../ground/core/errors.js'
+import { readInput } from '../../ground/core/files/bounded-file.js'
 import { forTerminal } from '../../ground/core/text/terminal.js'
 import type { Settings } from '../../management/process/settings.js'
 import type {
@@ -16,6 +16,7 @@ import type { DeadLetterGroups, WholeDeadLetter } from '../../words/shape/dead-l
 import { UsageFault } from './guide/exit-codes.js'
 import type { AskOwner } from './operator-http.js'
 import { ProgressLine } from './progress.js'
+import { timeOption } from './time-option.js'
 
 interface SelectionOptions {
   readonly type?: DeadLetterSelection['type']
@@ -48,8 +49,12 @@ const selecting = (command: Command): Command =>
     .option('--type <type>', 'record, event or audit')
     .option('--reason <reason>', 'exactly this one; … stands for any text')
     .option('--destination <id>', 'events for this destination')
-    .option('--since <time>', 'set aside since then: a length of time such as 90s, 1h or 7d, or a time')
-    .option('--until <time>', 'set aside before then: the same')
+    .option(
+      '--since <time>',
+      'set aside since then: a length of time such as 90s, 1h or 7d, or a time',
+      timeOption,
+    )
+    .option('--until <time>', 'set aside before then: the same', timeOption)
 
 const report = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -174,9 +179,12 @@ export function selectionFor(id: string | undefined, options: ChangeOptions): De
   return selection
 }
 
+/** More than a record may have. */
+const recordBytesMax = 64 * 1024 * 1024
+
 function recordIn(file: string): object {
   try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')) as object
+    return JSON.parse(readInput(file, recordBytesMax).toString()) as object
   } catch (error) {
     throw new StartFault(`The record in ${file} can't be read: ${messageOf(error)}`)
   }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Settings } from '../../management/process/settings.js'
 import type { DecisionsCommand, RulesCommand } from './decisions.js'
 import { type FilterOptions, filtered, withFilter } from './filter-option.js'
+import { timeOption } from './time-option.js'
 
 export function addDecisionCommands(program: Command, settings: () => Settings): void {
   const command = program
@@ -21,8 +22,8 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
       'stored, or own: the times that records say go for --since, --until and the order',
     )
   withFilter(command, 'only these, such as "conn.geo.country_code == \'DE\'"')
-    .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')
-    .option('--until <time>', 'the same; default: now')
+    .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', timeOption, '24h')
+    .option('--until <time>', 'the same; default: now', timeOption)
     .option('--limit <number>', 'how many at most', '50')
     .option('--why', 'explain the newest one: every rule and policy that was looked at')
     .option('--format <format>', 'ndjson or csv, for programs and spreadsheets')
@@ -40,7 +41,12 @@ export function addDecisionCommands(program: Command, settings: () => Settings):
     'only these, such as "action == \'deny\'"',
   )
     .argument('<policy>', 'ipp_…')
-    .option('--since <time>', 'count since then: a length of time such as 90s, 1h or 7d, or a time', '24h')
+    .option(
+      '--since <time>',
+      'count since then: a length of time such as 90s, 1h or 7d, or a time',
+      timeOption,
+      '24h',
+    )
     .option('--json', 'a line of JSON for each')
     .action(async (policy: string, options: RulesCommand & FilterOptions) => {
       const { showRules } = await import('./decisions.js')

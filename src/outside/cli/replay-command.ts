@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Settings } from '../../management/process/settings.js'
 import { type FilterOptions, filtered, withFilter } from './filter-option.js'
 import type { ReplayOptions } from './replay-run.js'
+import { timeOption } from './time-option.js'
 
 export function addReplayCommand(program: Command, settings: () => Settings): void {
   withFilter(
@@ -10,8 +11,8 @@ export function addReplayCommand(program: Command, settings: () => Settings): vo
     'only events for which it is true, such as "decision != \'allow\'"',
   )
     .argument('<destination>', 'ed_…')
-    .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time')
-    .option('--to <time>', 'the same; default: now')
+    .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time', timeOption)
+    .option('--to <time>', 'the same; default: now', timeOption)
     .option(
       '--type <type>',
       'only events of this type, such as tcp_connection_closed.v0; may be repeated',

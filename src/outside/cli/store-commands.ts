@@ -1,6 +1,7 @@
 /** `weir changes` and `weir sql` read the store; `weir store` repairs what contradicts it. */
 import type { Command } from 'commander'
 import type { AdminCommand } from '../../management/process/running-service.js'
+import { timeOption } from './time-option.js'
 
 type Administer = (command: AdminCommand) => Promise<void>
 
@@ -9,7 +10,7 @@ export function addStoreReaders(program: Command, administer: Administer): void 
     .command('changes')
     .description('who changed what, newest first: time, account, version, resource, author, request, fields')
     .summary('who changed what, newest first')
-    .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')
+    .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', timeOption, '24h')
     .option('--account <id>', 'only this account, ac_…')
     .option('--kind <kind>', 'only this kind of resource, such as tcp_edge')
     .option('--json', 'a JSON object per line, with the values before and after')
@@ -35,5 +36,8 @@ export function addStoreCommand(program: Command, administer: Administer): void 
     .description('resolve a contradiction between ClickHouse and NATS')
     .command('adopt')
     .description('rebuild the configuration in NATS from ClickHouse')
-    .action(() => administer({ command: 'store adopt' }))
+    .option('--json', 'the answer as JSON')
+    .action(({ json }: { json?: true }) =>
+      administer({ command: 'store adopt', ...(json ? { json: 'yes' } : {}) }),
+    )
 }

@@ -28,7 +28,7 @@ export async function* askCrowdsec(api: RemoteApi): AsyncGenerator<Document> {
 
 export function importCrowdsec(documents: readonly Document[], run: ImportRun): void {
   const found: Found = { decisions: [], allowlists: [] }
-  for (const { name, value } of documents) find(value, name, run, found)
+  for (const { name, value } of documents) findIn(value, name, run, found)
   const allowed = new Allowed()
   for (const list of found.allowlists) readAllowlist(run, list, allowed)
   readDecisions(run, found.decisions, allowed)
@@ -36,25 +36,36 @@ export function importCrowdsec(documents: readonly Document[], run: ImportRun): 
 
 const shownOfDecisions = ['id', 'uuid', 'origin', 'scenario']
 
-/** Answers are told apart by what is in them. */
-function find(value: unknown, place: string, run: ImportRun, found: Found): void {
+/** A whole answer that is none of CrowdSec is most likely another file than was meant. */
+function findIn(value: unknown, place: string, run: ImportRun, found: Found): void {
+  const reason = value === null ? undefined : find(value, place, run, found)
+  if (reason !== undefined) throw new StartFault(`${place || 'The input '}${reason}`)
+}
+
+/** Answers are told apart by what is in them. Returns what is wrong with one that is unknown. */
+function find(value: unknown, place: string, run: ImportRun, found: Found): string | undefined {
   const at = (member: string): string =>
     place === '' || place.endsWith(' ') ? `${place}${member}` : `${place}.${member}`
-  if (value === null) return
   if (Array.isArray(value)) {
-    for (const [index, each] of value.entries()) find(each, `${place}[${index}]`, run, found)
-    return
+    for (const [index, each] of value.entries()) findOrRefuse(each, `${place}[${index}]`, run, found)
+    return undefined
   }
-  if (!isObject(value))
-    throw new StartFault(`${place || 'The input'} is no answer of CrowdSec: an object or a list is needed.`)
-  if ('duration' in value && 'value' in value) found.decisions.push(decisionAt(run, place, value))
+  if (!isObject(value)) return 'is no answer of CrowdSec: an object or a list is needed.'
+  if ('duration' in value || 'value' in value) found.decisions.push(decisionAt(run, place, value))
   else if ('items' in value) found.allowlists.push(run.item('allowlist', place, value, aboutAllowlists))
   else {
     const members = ['decisions', 'allowlists', 'new'].filter((member) => member in value)
-    if (members.length === 0)
-      throw new StartFault(`${place || 'The input'} has neither decisions nor the items of an allowlist.`)
-    for (const member of members) find(value[member], at(member), run, found)
+    if (members.length === 0) return 'has neither decisions nor the items of an allowlist.'
+    for (const member of members)
+      if (value[member] !== null) findOrRefuse(value[member], at(member), run, found)
   }
+  return undefined
+}
+
+/** A part of an answer: the rest of it is taken. */
+function findOrRefuse(value: unknown, place: string, run: ImportRun, found: Found): void {
+  const reason = find(value, place, run, found)
+  if (reason !== undefined) run.item('item', place, value).refuse(`It ${reason}`)
 }
 
 function decisionAt(run: ImportRun, place: string, value: unknown): Item {

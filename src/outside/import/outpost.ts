@@ -21,7 +21,7 @@ export function importOutpost(documents: readonly Document[], run: ImportRun): v
     const list = isObject(value) ? (value['destinations'] ?? value['models']) : value
     if (!Array.isArray(list))
       throw new StartFault(
-        `${name}has no list of destinations: it must be what GET /tenants/{id}/destinations answers.`,
+        `${name || 'The input '}has no list of destinations: it must be what GET /tenants/{id}/destinations answers.`,
       )
     const place = list === value ? name : `${name}destinations`
     for (const item of run.items('destination', place, list, shownOnly)) readDestination(run, item)

@@ -4,7 +4,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { readTarHeader, tarEnd, tarEntry, tarHeaderBytes, tarRoomFor } from '../../../src/ground/core/tar.js'
+import {
+  readTarHeader,
+  tarEnd,
+  tarEntry,
+  tarHeaderBytes,
+  tarRoomFor,
+} from '../../../src/ground/core/files/tar.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
 const bytes = fc.uint8Array({ maxLength: 2_000 })

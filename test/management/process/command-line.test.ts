@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import t from 'tap'
 import { Notes } from '../../../src/outside/cli/tap.js'
-import { rulesOfList } from '../../../src/outside/cli/try.js'
+import { rulesOfList } from '../../../src/outside/cli/try/try.js'
 import { commandTree } from '../../harness/command-tree.js'
 
 /** Commands that print no data, and what they do instead. */
@@ -17,7 +17,7 @@ const withoutData: Readonly<Record<string, readonly string[]>> = {
     'trial',
   ],
   'a show for people': ['demo'],
-  'it says that it is done': ['store adopt', 'login', 'logout'],
+  'it says that it is done': ['login', 'logout'],
   'another program reads it': ['nats-config', 'completion'],
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { missingIn } from '../../../src/outside/as-code/placeholders.js'
 import { SourceFiles } from '../../../src/outside/as-code/source-files.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
@@ -33,4 +34,26 @@ t.test('a placeholder with a typing error is refused with its place', async (t) 
   t.throws(() => SourceFiles.read([file], {}), {
     message: `${file}:3:15: "ip_policies[0].metadata" has "\${vault:x}", which is no placeholder: write \${env:NAME} or \${file:PATH}, or $\${ for a plain \${.`,
   })
+})
+
+t.test('a file has one document', (t) => {
+  const file = join(tempDir(t), 'weir.yaml')
+  writeFileSync(file, 'ip_lists: []\n---\nip_policies: []\n')
+  const message = `${file}:2:1: The file ${file} has more than one document (---): only one is allowed.`
+  t.throws(() => SourceFiles.read([file], {}), { message })
+  t.end()
+})
+
+t.test('devices are not read', (t) => {
+  t.throws(() => SourceFiles.read(['/dev/zero'], {}), {
+    message: /\/dev\/zero can't be read: it is not a file\./,
+  })
+  const file = join(tempDir(t), 'weir.yaml')
+  writeFileSync(file, `tls_certificates: [{private_key_pem: "\${file:/dev/zero}"}]`)
+  const [entry] = SourceFiles.read([file], {}).entries.get('tls_certificates')!
+  t.match(
+    [...missingIn(entry!.values, 'one')],
+    [{ place: 'one.private_key_pem', why: `\${file:/dev/zero} is not there: it is not a file` }],
+  )
+  t.end()
 })

@@ -11,7 +11,7 @@ const columnsMax = 80
 /** What a person sees, with what stands behind the options. */
 function helpOf(command: Command): string {
   let text = ''
-  command.configureOutput({ writeOut: (more) => (text += more), getOutHelpWidth: () => columnsMax })
+  command.configureOutput({ writeOut: (more) => (text += more) })
   command.outputHelp()
   return text
 }
@@ -39,6 +39,21 @@ t.test('help fits a terminal of 80 columns, and ends with an example and documen
     if (command === program) continue
     t.ok(help.includes(`\nExample:\n  weir ${guide[name]?.example}\n`), name)
     t.match(help, /\nDocuments: (docs\/|README)\S+#\S+\n$/, name)
+  }
+})
+
+t.test('no terminal makes help wider, whatever it says of its size', async (t) => {
+  const program = await commandTree()
+  const before = Object.getOwnPropertyDescriptor(process.stdout, 'columns')
+  t.teardown(() => Object.defineProperty(process.stdout, 'columns', before ?? { value: undefined }))
+  for (const columns of [undefined, 0, 200]) {
+    Object.defineProperty(process.stdout, 'columns', { value: columns, configurable: true })
+    for (const command of commandsBelow(program)) {
+      const wide = helpOf(command)
+        .split('\n')
+        .filter((line) => [...line].length > columnsMax)
+      t.strictSame(wide, [], `${pathOf(command)} at ${columns}`)
+    }
   }
 })
 

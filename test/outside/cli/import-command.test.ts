@@ -1,9 +1,15 @@
 /** `weir import`, as it is called: where the file and the report go, and how it ends. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
+import { clearLine } from '../../../src/outside/cli/progress.js'
 import { freePorts } from '../../harness/free-ports.js'
-import { run } from '../../harness/processes.js'
+import { compiled, run } from '../../harness/processes.js'
+import { hasPython } from '../../harness/python.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
 async function weir(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -67,6 +73,27 @@ t.test('directories, and files that are not JSON', async (t) => {
   t.match(await weir(['ngrok', tempDir(t)]), { code: 1, output: /There is no \.json file/ })
 })
 
+t.test('a device, and more than is read', async (t) => {
+  const large = join(tempDir(t), 'large.json')
+  writeFileSync(large, '')
+  truncateSync(large, 64 * 1024 * 1024 + 1)
+  t.match(await weir(['ngrok', '/dev/zero']), {
+    code: 1,
+    output: /\/dev\/zero can't be read: it is not a file\./,
+  })
+  t.match(await weir(['ngrok', large]), {
+    code: 1,
+    output: /large\.json can't be read: at most 64 MiB are allowed/,
+  })
+})
+
+t.test('a file of another system is named', async (t) => {
+  t.match(await weir(['outpost', fixture('ngrok')]), {
+    code: 1,
+    output: /weir: fixtures\/imports\/ngrok\.json: The input has no list of destinations/i,
+  })
+})
+
 t.test('nothing answers', async (t) => {
   const [port] = await freePorts(1)
   const key = { CROWDSEC_API_KEY: 'k' }
@@ -74,6 +101,31 @@ t.test('nothing answers', async (t) => {
     code: 4,
     output: /does not answer: ECONNREFUSED/,
   })
+})
+
+/** A terminal, and what a person sees on it. */
+const terminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
+
+t.test('a terminal shows how many requests were made', { skip: !hasPython && 'needs python3' }, async (t) => {
+  let answered = 0
+  const server = createServer((request, response) => {
+    const [, list = ''] = /^\/(\w+)/.exec(request.url!) ?? []
+    answered += 1
+    // The third one lets the person wait.
+    const answer = JSON.stringify({ [list]: [], uri: '', next_page_uri: null })
+    setTimeout(() => response.end(answer), answered === 3 ? 2_500 : 0)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const words = ['-c', terminal, process.execPath, compiled('programs/main.js'), 'import', 'ngrok', url]
+  const env = { ...process.env, NGROK_API_KEY: 'k' }
+  const { stdout: shown } = await promisify(execFile)('python3', words, { env })
+  t.ok(shown.includes(`${clearLine}4 requests`), shown)
+  t.ok(shown.includes(`${clearLine}{}`), 'removed before the file is written')
+  answered = 0
+  const { output } = await weir(['ngrok', url], { NGROK_API_KEY: 'k' })
+  t.notMatch(output, /requests/, 'a pipe gets none of it')
 })
 
 t.test('called wrongly', async (t) => {

@@ -1,5 +1,5 @@
 /** `weir login` keeps a key, commands use it, and nothing shows it. */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../../src/delivery/nats-server/nats-probe.js'
 import { readProfiles, writeProfiles } from '../../../src/outside/cli/connection/profiles.js'
 import { compiled, runWithInput } from '../../harness/processes.js'
+import { hasPython } from '../../harness/python.js'
 import { tempDir } from '../../harness/temp-dir.js'
 
 const key = 'weir_0123456789abcdef0123456789'
@@ -179,15 +180,6 @@ except OSError:
 sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `
-
-const hasPython = (() => {
-  try {
-    execFileSync('python3', ['-c', 'import pty'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-})()
 
 t.test('a key that a person types is not shown', { skip: !hasPython && 'needs python3' }, async (t) => {
   const { url } = await openApi(t)

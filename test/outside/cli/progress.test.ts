@@ -1,7 +1,7 @@
 /** The line that shows how far a command is. */
 import t from 'tap'
 import { clearLine, ProgressLine } from '../../../src/outside/cli/progress.js'
-import { extentOf } from '../../../src/outside/cli/try.js'
+import { extentOf } from '../../../src/outside/cli/try/try.js'
 import type { Trial } from '../../../src/words/shape/trial.js'
 
 /** A terminal, or what is none, and what was written to it. */

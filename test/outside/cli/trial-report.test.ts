@@ -1,6 +1,6 @@
 /** Trials as the command line prints them. */
 import t from 'tap'
-import { progressText, trialReport } from '../../../src/outside/cli/try.js'
+import { progressText, trialReport } from '../../../src/outside/cli/try/try.js'
 import { type Trial, trialExample } from '../../../src/words/shape/trial.js'
 
 const example = trialExample as Trial

@@ -37,7 +37,29 @@ t.test('the forms of the local API, of its stream and of cscli', (t) => {
   for (const [name, answer] of Object.entries(answers)) t.same(entriesIn(answer), entries, name)
   t.same(importOf('crowdsec', null).file, {}, 'no decisions')
   t.throws(() => importOf('crowdsec', { message: 'access forbidden' }), { message: /neither decisions/ })
-  t.throws(() => importOf('crowdsec', [7]), { message: /\[0\] is no answer of CrowdSec/ })
+  t.throws(() => importOf('crowdsec', 7), {
+    message: 'The input is no answer of CrowdSec: an object or a list is needed.',
+  })
+  t.end()
+})
+
+t.test('what can not be read does not keep the rest out', (t) => {
+  const { value: _, ...nameless } = decision()
+  const { duration: __, ...endless } = decision()
+  const found = importOf('crowdsec', [7, null, {}, nameless, endless, { decisions: 'none' }, decision()])
+  t.match(sectionOf(found, 'ip_lists'), [{ entries: [{ cidr: '203.0.113.9/32' }] }])
+  const reasons: Readonly<Record<string, RegExp>> = {
+    '[0]': /^It is not an object/,
+    '[1]': /^It is not an object/,
+    '[2]': /^It has neither decisions nor/,
+    '[3]': /./,
+    '[4]': /^Its duration is not one of Go/,
+    '[5].decisions': /^It is not an object/,
+  }
+  for (const [place, reason] of Object.entries(reasons))
+    t.match(lineAt(found, place), { outcome: 'not_taken', notes: [reason] }, place)
+  t.match(lineAt(found, '[6]'), { outcome: 'taken' })
+  t.equal(found.report.length, 7)
   t.end()
 })
 

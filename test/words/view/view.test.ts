@@ -1,8 +1,8 @@
 /** The contents of a view at the time it reports a change. */
 import t from 'tap'
 import { yieldTurn } from '../../../src/ground/core/clock.js'
-import { dataFormat } from '../../../src/ground/core/data-format.js'
 import { StartFault } from '../../../src/ground/core/errors.js'
+import { dataFormat } from '../../../src/ground/core/files/data-format.js'
 import { metaKey, policyKind, rowKey, stateKey } from '../../../src/words/view/keys.js'
 import type { View } from '../../../src/words/view/view.js'
 import { accountId, meta, openSentView, policyId, policyOf, stateOf } from './sent-view.js'

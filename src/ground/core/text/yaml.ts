@@ -34,6 +34,12 @@ export function readYaml(source: string, what: string, bytesMax: number): YamlRe
   try {
     const document = parseDocument(source, { ...options, lineCounter: lines })
     const [error] = document.errors
+    // The message of the parser is for programmers.
+    if (error?.code === 'MULTIPLE_DOCS')
+      return {
+        ok: false,
+        faults: [at(error.pos, '', `${what} has more than one document (---): only one is allowed.`)],
+      }
     if (error !== undefined)
       return { ok: false, faults: [at(error.pos, '', `It is not YAML: ${sentence(error.message)}`)] }
     return {

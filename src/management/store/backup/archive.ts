@@ -19,7 +19,13 @@ import {
 import { dirname, join } from 'node:path'
 import { now } from '../../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
-import { readTarHeader, tarEnd, tarEntry, tarHeaderBytes, tarRoomFor } from '../../../ground/core/tar.js'
+import {
+  readTarHeader,
+  tarEnd,
+  tarEntry,
+  tarHeaderBytes,
+  tarRoomFor,
+} from '../../../ground/core/files/tar.js'
 
 export interface BackupWriter {
   add(name: string, bytes: Uint8Array): void

@@ -2,7 +2,7 @@
 
 import type { Partition } from '../../../delivery/wire/partitions.js'
 import { isoMillis, monotonicMs, now } from '../../../ground/core/clock.js'
-import { dataFormat } from '../../../ground/core/data-format.js'
+import { dataFormat } from '../../../ground/core/files/data-format.js'
 import { version, versionAndBuild } from '../../../ground/core/package.js'
 import type { Nats } from '../../../ground/nats/nats.js'
 import type { AnyResource } from '../../../words/resource/kind/define.js'

@@ -19,8 +19,8 @@
  * (sessions, trials, fetches of lists, replays). The books begin again at zero: they name messages that came after the copy.
  */
 import { createHash } from 'node:crypto'
-import { dataFormat } from '../../../ground/core/data-format.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { dataFormat } from '../../../ground/core/files/data-format.js'
 import type { CopiedConsumer, CopiedStream } from '../../../ground/nats/stream-copies.js'
 
 /** Raised when an older version would read a backup wrongly. */

@@ -8,8 +8,8 @@
  * On a cluster, most statements are run by every server, and all of them must be up for one.
  */
 import { insistently } from '../../../ground/core/concurrency.js'
-import { checkFormat, dataFormat } from '../../../ground/core/data-format.js'
 import { StartFault } from '../../../ground/core/errors.js'
+import { checkFormat, dataFormat } from '../../../ground/core/files/data-format.js'
 import { hash128, newId } from '../../../ground/core/ids.js'
 import type { AnyResource } from '../../../words/resource/kind/define.js'
 import type { Clickhouse } from './clickhouse.js'
@@ -62,7 +62,7 @@ const selectDeployment = ({ id, keyFingerprint }: Deployment): string =>
   `SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint WHERE NOT throwIf((SELECT count() FROM system.tables
 WHERE database = currentDatabase() AND name = '${oldView.name}' AND comment = '${oldView.comment}') > 0, '${oldViewRefusal}')`
 
-/** Steps above are no changes: each says that the database has this format, or had it (`core/data-format.ts`). */
+/** Steps above are no changes: each says that the database has this format, or had it (`core/files/data-format.ts`). */
 const formatsFrom = 1_000_000
 const ownStep = formatsFrom + dataFormat
 

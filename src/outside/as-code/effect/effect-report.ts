@@ -100,21 +100,26 @@ function trialSections(trial: Trial | null, nameOf: (id: string) => string): Sec
   ]
   return [
     { title, lines: summary },
-    ...accessSection('Access lost', lost, nameOf),
-    ...accessSection('Access gained', gained, nameOf),
+    ...accessSection('Access lost', 'refused by', lost, nameOf),
+    ...accessSection('Access gained', 'until now refused by', gained, nameOf),
     ...exampleSection(trial, decisions.examples, nameOf),
   ]
 }
 
 type Side = TrialAccess['lost'] | TrialAccess['gained']
 
-function accessSection(title: string, side: Side, nameOf: (id: string) => string): Section[] {
+function accessSection(
+  title: string,
+  refused: string,
+  side: Side,
+  nameOf: (id: string) => string,
+): Section[] {
   if (side.records === 0) return []
   const { listed, left_out, countries, systems, uncounted } = side
   const lines = [
     groupLine('By country', countries, (value) => value),
     groupLine('By autonomous system', systems, (value) => `AS${value}`),
-    ...listed.slice(0, listedMax).map((each) => clientLine(each, nameOf)),
+    ...listed.slice(0, listedMax).map((each) => clientLine(each, refused, nameOf)),
     ...leftOut(left_out + Math.max(0, listed.length - listedMax), 'clients at an edge'),
     ...(uncounted === 0
       ? []
@@ -132,7 +137,7 @@ const groupLine = (title: string, groups: Side['countries'], shown: (value: stri
   ]),
 ]
 
-function clientLine(each: Side['listed'][number], nameOf: (id: string) => string): Line {
+function clientLine(each: Side['listed'][number], refused: string, nameOf: (id: string) => string): Line {
   const { client_ip, country, asn, edge_id, server_name, server_port, records, decided_by } = each
   const { type, name, id, cidr } = decided_by
   const place = [country, asn === null ? null : `AS${asn}`].filter((part) => part !== null).join(' ')
@@ -145,7 +150,7 @@ function clientLine(each: Side['listed'][number], nameOf: (id: string) => string
     ' at ',
     { given: `${server_name ?? '?'}:${server_port ?? '?'}` },
     ...(edge_id === null ? [] : [', edge ', { given: nameOf(edge_id) }]),
-    `: ${counted(records, 'record')}, refused by `,
+    `: ${counted(records, 'record')}, ${refused} `,
     { given: part.join(' ') },
     `.${expected}`,
   ]

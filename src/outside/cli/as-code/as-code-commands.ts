@@ -1,6 +1,7 @@
 /** `weir export`, `weir plan` and `weir apply`. */
 import type { Command } from 'commander'
 import type { Settings } from '../../../management/process/settings.js'
+import { timeOption } from '../time-option.js'
 import type { ApplyOptions, ExportOptions } from './as-code.js'
 import type { PlanOptions } from './plan.js'
 
@@ -26,6 +27,7 @@ export function addAsCodeCommands(program: Command, settings: () => Settings): v
     .option(
       '--try <time>',
       'try the change on recorded traffic, such as that of the last 24h; ends with 3 if a client would lose access and no test expects it',
+      timeOption,
     )
     .option('--json', 'the differences, tests and effect as JSON')
     .option('--markdown', 'the report for a comment on a pull request')

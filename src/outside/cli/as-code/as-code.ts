@@ -11,6 +11,7 @@ import { fileSchema } from '../../as-code/file-schema.js'
 import { headline } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
 import { clientOf } from '../connection/api-client.js'
+import { ProgressLine } from '../progress.js'
 import { planOf, summaryOf } from './plan.js'
 
 export interface ApplyOptions {
@@ -77,21 +78,28 @@ async function applyOnce(
   const version = await versionOf(client)
   const { plan } = await planOf(client, files, options)
   const before = done.length
+  const line = new ProgressLine()
   const application = new Application(client, version, {
     tokens: options.tokens,
     refusalOf: plan.refusalOf,
     done: (difference) => {
       done.push(difference)
+      line.end()
       if (!options.json) print(headline(difference))
+      const made = { done: done.length - before, of: plan.differences.length }
+      line.show(`${made.done} of ${made.of} differences`, made)
     },
   })
   try {
     await application.run(plan)
   } catch (error) {
+    line.end()
     const left = plan.differences.length + before - done.length
     if (done.length > 0)
       process.stderr.write(`${done.length} differences are done; ${left} are left for the next run.\n`)
     throw error
+  } finally {
+    line.end()
   }
   if (options.json) print(JSON.stringify(summaryOf(plan)))
   else print(done.length === 0 ? 'Nothing differs.' : `${done.length} differences are done.`)

@@ -26,7 +26,7 @@ import { type LastChanges, planReport } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
 import { clientOf } from '../connection/api-client.js'
 import { exitCode, UsageFault } from '../guide/exit-codes.js'
-import { whenEnded } from '../try.js'
+import { whenEnded } from '../try/try.js'
 
 export interface PlanOptions {
   readonly prune?: true

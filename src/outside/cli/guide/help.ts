@@ -5,8 +5,9 @@ import { type Guidance, guide, keyed, operated } from './guide.js'
 
 const columnsMax = 80
 
+/** A terminal that was given no size says that it has 0 columns. */
 const widthOf = ({ columns }: { readonly columns?: number }): number =>
-  Math.min(columns ?? columnsMax, columnsMax)
+  Math.min(columns || columnsMax, columnsMax)
 
 export const helpWidths = {
   getOutHelpWidth: (): number => widthOf(process.stdout),

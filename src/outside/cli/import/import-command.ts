@@ -1,8 +1,8 @@
 /** Reads files or an API, imports, and writes the file and the report. */
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { now } from '../../../ground/core/clock.js'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { readBounded } from '../../../ground/core/files/bounded-file.js'
 import { forTerminal } from '../../../ground/core/text/terminal.js'
 import { parseTimestamp } from '../../../ground/core/text/timestamp.js'
 import { NoAnswer } from '../../../management/process/running-service.js'
@@ -12,6 +12,7 @@ import { type ImportedSystem, imported, importedSystems } from '../../import/imp
 import { type Document, readDocuments } from '../../import/input/document.js'
 import { RemoteApi, Unanswered } from '../../import/input/remote-api.js'
 import { UsageFault } from '../guide/exit-codes.js'
+import { ProgressLine } from '../progress.js'
 import { countsIn, importReport } from './import-report.js'
 
 export interface ImportCommandOptions {
@@ -40,7 +41,8 @@ export async function importFrom(
   const nowMs = now()
   const atMs = at === undefined ? undefined : timeOf(at)
   const { documents, writtenAtMs } = await inputOf(system, source, keyFile, nowMs)
-  const { file, ...result } = imported(system, documents, { atMs: atMs ?? writtenAtMs, nowMs, awsAccount })
+  const importOptions = { atMs: atMs ?? writtenAtMs, nowMs, awsAccount }
+  const { file, ...result } = inSource(source, () => imported(system, documents, importOptions))
   const text = written(file)
   if (output === undefined) process.stdout.write(text)
   else await writeFile(output, text)
@@ -51,23 +53,40 @@ export async function importFrom(
   return strict && summary.counts.not_taken > 0 ? 1 : 0
 }
 
+/** An importer knows places in the documents, but not where these came from. */
+function inSource<T>(source: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof StartFault) || source === '-') throw error
+    throw new StartFault(`${source}: ${error.message}`)
+  }
+}
+
 function timeOf(text: string): number {
   const seconds = parseTimestamp(text)
   if (seconds === undefined) throw new UsageFault(`--at is ${text}: an RFC 3339 time is needed.`)
   return seconds * 1000
 }
 
+/** Longer than any key. */
+const keyFileBytesMax = 64 * 1024
+
 const isAddress = (source: string): boolean => /^https?:\/\//i.test(source)
 
 async function inputOf(system: ImportedSystem, source: string, keyFile: string | undefined, nowMs: number) {
   if (!isAddress(source)) return readDocuments(source, nowMs)
   if (!URL.canParse(source)) throw new UsageFault(`${source} is not the address of an API.`)
-  const api = new RemoteApi(source, system.headersFor(keyOf(system, keyFile)))
+  const line = new ProgressLine()
+  const asked = (requests: number): void => line.show(`${requests} requests`)
+  const api = new RemoteApi(source, system.headersFor(keyOf(system, keyFile)), asked)
   const documents: Document[] = []
   try {
     for await (const document of system.ask(api)) documents.push(document)
   } catch (error) {
     throw error instanceof Unanswered ? new NoAnswer(error.message, { cause: error }) : error
+  } finally {
+    line.end()
   }
   return { documents, writtenAtMs: nowMs }
 }
@@ -82,7 +101,7 @@ function keyOf({ keyVariable }: ImportedSystem, keyFile: string | undefined): st
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readBounded(file, keyFileBytesMax).toString().trim()
   } catch (error) {
     throw new StartFault(`The file ${file} can't be read: ${messageOf(error)}.`)
   }

@@ -1,13 +1,16 @@
 /** Answers of another system, as they were saved in files. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { readInput } from '../../../ground/core/files/bounded-file.js'
 import { isNestedTooDeep } from '../../../ground/core/text/json-nesting.js'
 import { syntaxErrorIndex } from '../../../ground/core/text/json-place.js'
+import { sizeText } from '../../../ground/core/text/plural.js'
 
 const filesMax = 1_000
 /** Of all files together. */
 export const inputBytesMax = 64 * 1024 * 1024
+const tooLarge = `at most ${sizeText(inputBytesMax)} are allowed in all`
 
 export interface Document {
   /** What places in it begin with; empty if there is one document only. */
@@ -59,9 +62,7 @@ function filesAt(path: string): FoundFile[] {
 
 function textOf(file: string, bytesMax: number): string {
   try {
-    const bytes = readFileSync(file === '-' ? 0 : file)
-    if (bytes.length > bytesMax) throw new Error(`at most ${inputBytesMax} bytes are allowed in all`)
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(readInput(file, bytesMax, tooLarge))
   } catch (error) {
     throw new StartFault(`The file ${file} can't be read: ${messageOf(error)}.`)
   }

@@ -13,9 +13,15 @@ export class RemoteApi {
   readonly #headers: Readonly<Record<string, string>>
   #bytesLeft = inputBytesMax
   #requests = 0
+  readonly #asked: (requests: number) => void
 
-  /** `base`: its address, to which paths are appended. */
-  constructor(base: string, headers: Readonly<Record<string, string>>) {
+  /** `base`: its address, to which paths are appended. `asked`: called before each request. */
+  constructor(
+    base: string,
+    headers: Readonly<Record<string, string>>,
+    asked: (requests: number) => void = () => {},
+  ) {
+    this.#asked = asked
     this.#base = base.replace(/\/+$/, '')
     this.#headers = headers
   }
@@ -33,6 +39,7 @@ export class RemoteApi {
     const { origin, href } = this.#checked(this.#urlOf(pathOrPage))
     this.#requests += 1
     if (this.#requests > requestsMax) throw new StartFault(`${origin} has more than ${requestsMax} pages.`)
+    this.#asked(this.#requests)
     const answer = await this.#answerOf(href)
     const text = await this.#textOf(answer, href)
     const { status } = answer

@@ -1,6 +1,7 @@
 /** `weir try`: a command for each kind of draft. */
 import type { Command } from 'commander'
-import type { Settings } from '../../management/process/settings.js'
+import type { Settings } from '../../../management/process/settings.js'
+import { timeOption } from '../time-option.js'
 import type { TryCommand } from './try.js'
 
 const drafts = [
@@ -18,7 +19,12 @@ export function addTryCommand(program: Command, settings: () => Settings): void 
       .command(`${what} ${argument}`.trim())
       .description(description)
       .requiredOption('--file <file>', 'the draft as JSON; - is standard input')
-      .option('--since <time>', 'which traffic: a length of time such as 90s, 2h or 1d, or a time', '1h')
+      .option(
+        '--since <time>',
+        'which traffic: a length of time such as 90s, 2h or 1d, or a time',
+        timeOption,
+        '1h',
+      )
       .option(
         '--time <which>',
         'stored, or own: --since goes by the times that records say, also those of the past',

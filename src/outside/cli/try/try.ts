@@ -1,17 +1,18 @@
 /** `weir try`: a draft from a file, tried on recorded traffic; Ctrl-C cancels it. */
-import { readFileSync } from 'node:fs'
-import { sleep } from '../../ground/core/clock.js'
-import { messageOf, StartFault } from '../../ground/core/errors.js'
-import { forTerminal } from '../../ground/core/text/terminal.js'
-import { sentenceForTerminal } from '../../ground/core/text/times.js'
-import { stopSignal } from '../../management/process/child.js'
-import type { Settings } from '../../management/process/settings.js'
-import type { Client, TryOptions } from '../../words/client/client.js'
-import { timeSentences } from '../../words/shape/trial/time-sentences.js'
-import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../../words/shape/trial.js'
-import { clientOf } from './connection/api-client.js'
-import { rowTimeOf } from './decisions.js'
-import { type Extent, ProgressLine } from './progress.js'
+
+import { sleep } from '../../../ground/core/clock.js'
+import { messageOf, StartFault } from '../../../ground/core/errors.js'
+import { readInput } from '../../../ground/core/files/bounded-file.js'
+import { forTerminal } from '../../../ground/core/text/terminal.js'
+import { sentenceForTerminal } from '../../../ground/core/text/times.js'
+import { stopSignal } from '../../../management/process/child.js'
+import type { Settings } from '../../../management/process/settings.js'
+import type { Client, TryOptions } from '../../../words/client/client.js'
+import { timeSentences } from '../../../words/shape/trial/time-sentences.js'
+import type { Trial, TrialDecisions, TrialEvents, TrialExample } from '../../../words/shape/trial.js'
+import { clientOf } from '../connection/api-client.js'
+import { rowTimeOf } from '../decisions.js'
+import { type Extent, ProgressLine } from '../progress.js'
 
 export interface TryCommand {
   readonly file: string
@@ -87,9 +88,14 @@ export async function tryDraft(
   return trial.state === 'done' ? 0 : 1
 }
 
+/** More than the API takes. */
+const draftBytesMax = 64 * 1024 * 1024
+
 function draftIn(file: string, action: string | undefined): unknown {
   try {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '')
+    const text = readInput(file, draftBytesMax)
+      .toString()
+      .replace(/^\uFEFF/, '')
     return (action === undefined ? undefined : rulesOfList(text, action)) ?? JSON.parse(text)
   } catch (error) {
     throw new StartFault(`The draft ${file} can't be read: ${messageOf(error)}`)

@@ -8,8 +8,8 @@
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf, StartFault } from './errors.js'
-import { version } from './package.js'
+import { messageOf, StartFault } from '../errors.js'
+import { version } from '../package.js'
 
 export const dataFormat = 1
 
