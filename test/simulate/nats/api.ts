@@ -1,4 +1,4 @@
-/** JetStream's API of the model: requests on `$JS.API.>`, https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
+/** JetStream's API of the model, `$JS.API.>`: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
 import { checkOnWorkQueue, consumerConfigOf, streamConfigOf } from './configs.js'
 import { Consumer, type ConsumerHost } from './consumer.js'
 import {
@@ -15,8 +15,6 @@ import { Stream, timeOf } from './stream.js'
 import { overlap } from './subjects.js'
 
 interface Host extends ConsumerHost {
-  /** Of nats-server 2.9. */
-  readonly isOld: boolean
   /** A name that nothing else has. */
   uniqueName(): string
 }
@@ -60,7 +58,7 @@ export class JetStream {
     }
   }
 
-  /** An acknowledgement's subject: `$JS.ACK.` stream `.` consumer `.` deliveries `.` sequence `.` its own `.` time `.` pending. */
+  /** `$JS.ACK.` stream `.` consumer `.` deliveries `.` sequence `.` its own `.` time `.` pending: what was said of it. */
   acknowledge(subject: string, word: string): boolean {
     const [, , stream = '', name = '', , sequence, consumerSequence] = subject.split('.')
     const consumer = this.consumersOf(stream).get(name)
@@ -152,7 +150,7 @@ export class JetStream {
     for (const other of this.streams.values())
       if (other.config.subjects.some((subject) => config.subjects.some((own) => overlap(subject, own))))
         throw subjectsOverlap()
-    const stream = new Stream(config, this.#host.now(), this.#host.isOld)
+    const stream = new Stream(config, this.#host.now())
     this.streams.set(config.name, stream)
     this.#consumers.set(config.name, new Map())
     return { ...this.#streamInfo(stream, {}), did_create: true }
@@ -254,12 +252,7 @@ export class JetStream {
     const config = consumerConfigOf(given, this.#host.uniqueName)
     const present = consumers.get(config.name)
     if (present !== undefined) {
-      // 2.9 knows no actions.
-      if (
-        action === 'create' &&
-        !this.#host.isOld &&
-        JSON.stringify(present.config) !== JSON.stringify(config)
-      )
+      if (action === 'create' && JSON.stringify(present.config) !== JSON.stringify(config))
         throw consumerExists()
       present.update({ ...present.config, ...config })
       return present.info(this.#host.now())

@@ -4,10 +4,9 @@
  */
 import { withSize, writeHeaders } from './headers.js'
 import type { PullRequest } from './pull-request.js'
-import type { StoredMessage, Stream } from './stream.js'
-import { timeOf } from './stream.js'
+import { type StoredMessage, type Stream, timeOf } from './stream.js'
 import { matchAny } from './subjects.js'
-import { Unacknowledged } from './unacknowledged.js'
+import { againAt, Unacknowledged } from './unacknowledged.js'
 
 export interface ConsumerConfig {
   readonly name: string
@@ -91,7 +90,7 @@ export class Consumer {
     }
   }
 
-  get acknowledges(): boolean {
+  get #acknowledges(): boolean {
     return this.config.ack_policy !== 'none'
   }
 
@@ -107,7 +106,7 @@ export class Consumer {
     this.#host.send(request.reply, request.reply, undefined, writeHeaders(status, left), none)
   }
 
-  /** Ends what clients wait for, because the consumer is no more. */
+  /** Ends what clients wait for. */
   endAll(status: string): void {
     for (const request of this.#requests) this.#end(request, status)
   }
@@ -118,7 +117,7 @@ export class Consumer {
     for (;;) {
       const taker = this.#taker()
       if (taker === undefined) return
-      if (this.acknowledges && this.#unacknowledged.size >= this.config.max_ack_pending) return
+      if (this.#acknowledges && this.#unacknowledged.size >= this.config.max_ack_pending) return
       const found = this.#take()
       if (found === undefined) return
       this.#send(taker, found)
@@ -137,7 +136,7 @@ export class Consumer {
 
   #take(): StoredMessage | undefined {
     const { messages } = this.stream
-    const again = this.#unacknowledged.takeAgain((sequence) => messages.has(sequence))
+    const again = this.#unacknowledged.takeAgain((each) => messages.has(each))
     if (again !== undefined) return messages.get(again)
     for (;;) {
       const sequence = this.#first.shift()
@@ -158,7 +157,7 @@ export class Consumer {
     const consumerSequence = this.#consumerSequence
     this.#deliveredStream = Math.max(this.#deliveredStream, sequence)
     let deliveries = 1
-    if (this.acknowledges) deliveries = this.#unacknowledged.delivered(sequence, consumerSequence, nowMs)
+    if (this.#acknowledges) deliveries = this.#unacknowledged.delivered(sequence, consumerSequence, nowMs)
     else this.#ackFloor = { consumer_seq: consumerSequence, stream_seq: sequence }
     const { headers_only } = this.config
     const headers = headers_only ? withSize(message.headers, message.data.length) : message.headers
@@ -288,13 +287,6 @@ export class Consumer {
       ts: timeOf(nowMs),
     }
   }
-}
-
-/** When a message that was given back may be delivered again; undefined: at once. */
-function againAt(word: string, nowMs: number): number | undefined {
-  const [, json] = /^-NAK\s+(\{.*)$/s.exec(word) ?? []
-  const delayMs = json === undefined ? 0 : (JSON.parse(json).delay ?? 0) / nanosPerMs
-  return delayMs > 0 ? nowMs + delayMs : undefined
 }
 
 /** None: all subjects. */

@@ -1,6 +1,6 @@
 /** Refusals of JetStream: https://github.com/nats-io/nats-server/blob/main/server/errors.json. */
 
-export interface ApiError {
+interface ApiError {
   readonly code: number
   readonly err_code: number
   readonly description: string

@@ -1,3 +1,7 @@
+/**
+ * The model of nats-server against a real one: random histories of what clients do are played to both, by the same library,
+ * and the client must see the same.
+ */
 import { connect } from '@nats-io/transport-node'
 import fc from 'fast-check'
 import t from 'tap'
@@ -23,7 +27,12 @@ t.test('clients of the model see what they would of a nats-server, whatever they
   t.teardown(() => own.stop())
   const real = await connect({ servers: own.url })
   t.teardown(() => real.close())
-  const model = new ModelServer(world, real.info!.version)
+  const { version } = real.info!
+  if (version.startsWith('2.9.')) {
+    t.pass('the model is like a current server', { skip: `this is nats-server ${version}` })
+    return
+  }
+  const model = new ModelServer(world)
   t.teardown(() => model.close())
   const modelled = await connectTo((end) => model.connect(end), {})
   t.teardown(() => modelled.close())
@@ -40,7 +49,7 @@ t.test('clients of the model see what they would of a nats-server, whatever they
         )
       }
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 100), seed: Number(process.env['SEED'] ?? 1) },
+    { numRuns: 150 },
   )
   t.pass(`${runs} histories`)
 })

@@ -9,7 +9,7 @@ import { writeHeaders } from './headers.js'
 import { matcher } from './subjects.js'
 
 /** What the model takes from its world. */
-export interface NatsWorld {
+interface NatsWorld {
   /** Milliseconds since the epoch. */
   now(): number
   /** Calls back after so many milliseconds. */
@@ -51,19 +51,15 @@ const ackHead = '$JS.ACK.'
 
 export class ModelServer {
   readonly #world: NatsWorld
-  readonly #version: string
   readonly jetstream: JetStream
   readonly #clients = new Set<ClientConnection>()
   readonly #subscriptions = new Set<ModelSubscription>()
   #names = 0
   #timer: { readonly atMs: number; stop(): void } | undefined
 
-  /** `version`: which server it is like: 2.9, or a current one. */
-  constructor(world: NatsWorld, version = '2.15.1') {
+  constructor(world: NatsWorld) {
     this.#world = world
-    this.#version = version
     this.jetstream = new JetStream({
-      isOld: version.startsWith('2.9.'),
       now: world.now,
       send: (to, subject, reply, headers, data) => this.#route(to, { subject, reply, headers, data }),
       hasInterest: (subject) => this.#hasInterest(subject),
@@ -80,7 +76,7 @@ export class ModelServer {
     const info = {
       server_id: 'model',
       server_name: 'model',
-      version: this.#version,
+      version: '2.15.1',
       proto: 1,
       host: '127.0.0.1',
       port: 4222,

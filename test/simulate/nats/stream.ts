@@ -34,7 +34,7 @@ export interface StoredMessage {
   readonly atMs: number
 }
 
-export interface Publish {
+interface Publish {
   readonly subject: string
   readonly headers: Buffer | undefined
   readonly data: Buffer
@@ -49,7 +49,6 @@ const sizeOf = ({ subject, headers, data }: Publish): number =>
 export class Stream {
   config: StreamConfig
   readonly createdMs: number
-  readonly #isOld: boolean
   /** By sequence, the oldest first. */
   readonly messages = new Map<number, StoredMessage>()
   /** The sequences of each subject, the oldest first. */
@@ -59,12 +58,9 @@ export class Stream {
   #last = 0
   #lastMs = 0
   #bytes = 0
-  #isPurged = false
 
-  /** `isOld`: of nats-server 2.9. */
-  constructor(config: StreamConfig, createdMs: number, isOld: boolean) {
+  constructor(config: StreamConfig, createdMs: number) {
     this.config = config
-    this.#isOld = isOld
     this.createdMs = createdMs
   }
 
@@ -84,11 +80,10 @@ export class Stream {
     const named = readHeaders(headers)
     const expected = named.get('Nats-Expected-Stream')
     if (expected !== undefined && expected !== name) throw otherStream()
+    this.#checkExpected(named, subject)
     const id = named.get('Nats-Msg-Id')
     this.#forgetIds(nowMs)
     const known = id === undefined ? undefined : this.#ids.get(id)
-    // 2.9 looks for the id first.
-    if (known === undefined || !this.#isOld) this.#checkExpected(named, subject)
     if (known !== undefined) return { sequence: known.sequence, isDuplicate: true }
     if (max_msg_size > 0 && data.length + (headers?.length ?? 0) > max_msg_size) throw tooLarge()
     if (named.get('Nats-Rollup') === 'sub') for (const sequence of this.#of(subject)) this.remove(sequence)
@@ -171,12 +166,10 @@ export class Stream {
 
   /** Removes messages of a subject, below a sequence, or all but some; how many there were. */
   purge({ filter, seq, keep = 0 }: { filter?: string; seq?: number; keep?: number }): number {
-    if (seq !== undefined) this.#isPurged = true
     const isMatch = filter === undefined ? () => true : matcher(filter)
     const found = [...this.messages.values()].filter(({ subject }) => isMatch(subject))
-    // 0 stands for all messages, and so does 1 in 2.9.
-    const isAll = !seq || (this.#isOld && seq === 1)
-    const below = isAll ? found : found.filter(({ sequence }) => sequence < seq)
+    // 0 stands for all messages.
+    const below = !seq ? found : found.filter(({ sequence }) => sequence < seq)
     const purged = keep > 0 ? below.slice(0, Math.max(0, below.length - keep)) : below
     for (const { sequence } of purged) this.remove(sequence)
     return purged.length
@@ -244,7 +237,7 @@ export class Stream {
     return {
       messages: this.messages.size,
       bytes: this.#bytes,
-      first_seq: this.#last === 0 && !(this.#isOld && this.#isPurged) ? 0 : this.first,
+      first_seq: this.#last === 0 ? 0 : this.first,
       first_ts: timeOf(this.messages.get(this.first)?.atMs),
       last_seq: this.#last,
       last_ts: timeOf(this.#lastMs || undefined),

@@ -4,7 +4,7 @@ import { NatsConnectionImpl, setTransportFactory, type Transport } from '@nats-i
 import type { ClientConnection, ClientEnd } from './server.js'
 
 /** Opens a way to the server; undefined while it can't be reached. */
-export type Dial = (end: ClientEnd) => ClientConnection | undefined
+type Dial = (end: ClientEnd) => ClientConnection | undefined
 
 /** As the library's own `connect`, to a model. */
 export function connectTo(dial: Dial, options: ConnectionOptions): Promise<NatsConnection> {

@@ -101,3 +101,12 @@ export class Unacknowledged {
 }
 
 const endOf = ({ deliveredMs, againMs }: Pending, waitMs: number): number => againMs ?? deliveredMs + waitMs
+
+const nanosPerMs = 1e6
+
+/** When a message that was given back may be delivered again; undefined: at once. */
+export function againAt(word: string, nowMs: number): number | undefined {
+  const [, json] = /^-NAK\s+(\{.*)$/s.exec(word) ?? []
+  const delayMs = json === undefined ? 0 : (JSON.parse(json).delay ?? 0) / nanosPerMs
+  return delayMs > 0 ? nowMs + delayMs : undefined
+}
