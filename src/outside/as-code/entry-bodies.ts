@@ -49,7 +49,7 @@ export class EntryBodies {
         `${place.path}.expect`,
       )
     if (this.#faults.length > faultsBefore) return undefined
-    return this.#checked(fields, given, place)
+    return this.#checked(fields, withoutLastBreaks(fields, given), place)
   }
 
   listOf(place: Place, name: string, given: unknown, fields: Fields): Body[] {
@@ -100,10 +100,19 @@ export class EntryBodies {
 
 /** A copy with other texts for secrets that are missing. */
 const withStandIns = (fields: Fields, given: JsonObject): JsonObject =>
+  withSecrets(fields, given, (secret) => (whyMissing(secret) === undefined ? secret : secretToCome))
+
+/**
+ * Editors leave a line break at the end of a file, which is no part of a secret, as for settings in files. Certificates keep
+ * theirs: the API shows it, and a plan with a key that may only read can't ask whether another spelling is the same.
+ */
+const withoutLastBreaks = (fields: Fields, given: JsonObject): JsonObject =>
+  withSecrets(fields, given, (secret) => (typeof secret === 'string' ? secret.replace(/\r?\n$/, '') : secret))
+
+const withSecrets = (fields: Fields, given: JsonObject, other: (secret: unknown) => unknown): JsonObject =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const field = fields[name]
-      const standIn = (secret: unknown) => (whyMissing(secret) === undefined ? secret : secretToCome)
-      return [name, field === undefined ? value : replaceSecrets(field.schema, value, standIn)]
+      return [name, field === undefined ? value : replaceSecrets(field.schema, value, other)]
     }),
   )

@@ -1,6 +1,6 @@
 /**
  * Values that files name and do not hold: `${env:NAME}` is an environment variable, `${file:PATH}` the text of a file, by its
- * path from the file that names it, without a line break at its end. `$${` is a plain `${`.
+ * path from the file that names it. `$${` is a plain `${`.
  */
 import { dirname, resolve } from 'node:path'
 import { messageOf, shown } from '../../ground/core/errors.js'
@@ -29,7 +29,10 @@ function textOf(text: string, file: string, env: NodeJS.ProcessEnv, noted: Noted
   const whole = text.replaceAll(form, (given, kind?: string, name = '') => {
     if (kind === undefined) return given.slice(1)
     try {
-      const value = kind === 'env' ? variable(name, env) : fileText(resolve(dirname(file), name))
+      const value =
+        kind === 'env'
+          ? variable(name, env)
+          : readBounded(resolve(dirname(file), name), fileBytesMax).toString()
       noted(value, given)
       return value
     } catch (error) {
@@ -39,12 +42,6 @@ function textOf(text: string, file: string, env: NodeJS.ProcessEnv, noted: Noted
   })
   return missing === undefined ? whole : missingMark + missing
 }
-
-/** Editors and `echo` end a text with a line break, which is no part of a secret. */
-const fileText = (path: string): string =>
-  readBounded(path, fileBytesMax)
-    .toString()
-    .replace(/\r?\n$/, '')
 
 function variable(name: string, env: NodeJS.ProcessEnv): string {
   const value = env[name]

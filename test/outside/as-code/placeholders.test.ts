@@ -34,22 +34,6 @@ t.test('variables and files are read, also within a text', async (t) => {
   )
 })
 
-t.test('one line break at the end of a file is left out, as of files with secrets of Weir', async (t) => {
-  const dir = tempDir(t)
-  for (const [text, read] of [
-    ['s\n', 's'],
-    ['s\r\n', 's'],
-    ['s\n\n', 's\n'],
-    ['a\nb', 'a\nb'],
-  ] as const) {
-    writeFileSync(join(dir, 'secret'), text)
-    t.equal(
-      replaced(`\${file:secret}`, join(dir, 'weir.yaml'), {}, () => {}),
-      read,
-    )
-  }
-})
-
 t.test('what looks like a placeholder and is none is found', async (t) => {
   for (const text of [
     `\${env:X`,
