@@ -59,9 +59,11 @@ export const newLogin = (user: string, inUse: string | undefined): Login => {
 
 /** The logins that the server should take, the one in use first. */
 export function loginsOf(dir: string, user: string): readonly Login[] {
-  const found = ([undefined, 'next', 'earlier'] as const).flatMap(
-    (stage) => readLogin(dir, user, stage) ?? [],
-  )
+  // In the order in which a rotation moves them, each written before it is removed: none is missed that is moved meanwhile.
+  const next = readLogin(dir, user, 'next')
+  const inUse = readLogin(dir, user)
+  const earlier = readLogin(dir, user, 'earlier')
+  const found = [inUse, next, earlier].filter((login) => login !== undefined)
   return [...new Map(found.toReversed().map((login) => [login.name, login])).values()].toReversed()
 }
 
