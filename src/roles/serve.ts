@@ -86,7 +86,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const { dir } = settings.data
   // A used directory is locked first: "in use by another Weir" explains a taken port better. In a new one nothing is made
   // before all else is found well.
-  const isUsedBefore = existsSync(dir) && readdirSync(dir).length > 0
+  const isUsedBefore = isUsed(dir)
   if (isUsedBefore) release.own(lockDataDir(dir))
   await preflight(settings)
   if (!isUsedBefore) release.own(lockDataDir(dir))
@@ -144,6 +144,15 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   }
   await stop
   say('Stopping …')
+}
+
+/** One that can't be read is, too: locking it says why. */
+function isUsed(dir: string): boolean {
+  try {
+    return readdirSync(dir).length > 0
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT'
+  }
 }
 
 /** A restarted process keeps its ports, which clients know. `settingOf`: the setting of each, by the name of its address. */

@@ -12,6 +12,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { every, randomToken, type Timer } from '../../ground/core/clock.js'
+import { serverUrl } from '../../ground/nats/login-files.js'
 import { readIfPresent, writeWhole } from './files.js'
 
 export interface Login {
@@ -70,7 +71,7 @@ export function loginsOf(dir: string, user: string): readonly Login[] {
 /** The same addresses, separated by commas, with this login in the first one, whose login counts for all. */
 export function withLogin(addresses: string, { name, password }: Login): string {
   const [first = '', ...others] = addresses.split(',')
-  const url = new URL(first.includes('://') ? first : `nats://${first}`)
+  const url = new URL(serverUrl(first))
   url.username = name
   url.password = password
   return [url.href, ...others].join(',')

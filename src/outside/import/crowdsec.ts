@@ -42,7 +42,7 @@ function findIn(value: unknown, place: string, run: ImportRun, found: Found): vo
   if (reason !== undefined) throw new StartFault(`${place || 'The input '}${reason}`)
 }
 
-/** Answers are told apart by what is in them. Returns what is wrong with one that is unknown. */
+/** The members of an answer show what it is. Returns what is wrong with an unknown one. */
 function find(value: unknown, place: string, run: ImportRun, found: Found): string | undefined {
   const at = (member: string): string =>
     place === '' || place.endsWith(' ') ? `${place}${member}` : `${place}.${member}`

@@ -77,6 +77,12 @@ t.test('faults of settings', async (t) => {
       says: /WEIR_DATA_DIR/,
     },
     {
+      name: 'a file in place of the data directory',
+      roles: ['serve'],
+      env: { WEIR_DATA_DIR: corrupt },
+      says: /corrupt\.mmdb \(WEIR_DATA_DIR\) can't be used/,
+    },
+    {
       name: 'a NATS port that is taken',
       roles: ['serve'],
       env: { WEIR_NATS_PORT: String(port) },

@@ -22,8 +22,6 @@ interface NatsWorld {
 export interface ClientEnd {
   /** Bytes for the client. */
   receive(bytes: Uint8Array): void
-  /** The server ended the connection. */
-  ended(): void
 }
 
 interface Routed {
@@ -93,13 +91,6 @@ export class ModelServer {
   disconnect(client: ClientConnection): void {
     this.#clients.delete(client)
     for (const each of this.#subscriptions) if (each.client === client) this.#subscriptions.delete(each)
-  }
-
-  /** The server dies and is there again: connections end, and what it had not stored is gone. */
-  restart(): void {
-    for (const client of [...this.#clients]) client.end()
-    for (const consumer of [...this.jetstream.allConsumers()]) consumer.endAll('409 Server Shutdown')
-    this.#arm()
   }
 
   /** A command of a client. */
@@ -253,12 +244,5 @@ export class ClientConnection {
   gone(): void {
     this.#isOpen = false
     this.#server.disconnect(this)
-  }
-
-  /** The server ends it. */
-  end(): void {
-    if (!this.#isOpen) return
-    this.gone()
-    this.#end.ended()
   }
 }

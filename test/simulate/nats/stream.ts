@@ -175,7 +175,7 @@ export class Stream {
     return purged.length
   }
 
-  /** Removes what is too old; when to look again, if anything is left that gets too old. */
+  /** Removes what is too old. */
   expire(nowMs: number): void {
     const maxMs = this.config.max_age / nanosPerMs
     if (maxMs === 0) return
@@ -191,11 +191,6 @@ export class Stream {
       if (nowMs - atMs < windowMs) return
       this.#ids.delete(id)
     }
-  }
-
-  /** A restart of a server that had not stored them yet. */
-  forgetAllIds(): void {
-    this.#ids.clear()
   }
 
   /** The first message at or after a sequence that matches. */

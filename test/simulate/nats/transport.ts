@@ -41,7 +41,6 @@ class ModelTransport implements Transport {
         this.#frames.push(bytes)
         this.#wake()
       },
-      ended: () => this.#end(),
     })
     if (this.#server === undefined) throw new errors.ConnectionError('connection refused')
   }
