@@ -85,9 +85,9 @@ export async function openStoreParts(
   start?: Pick<Readiness, 'waitsFor'> & Pick<Frame, 'parent'>,
 ): Promise<StoreParts> {
   const { openStore } = await import('../management/store/store.js')
-  const { settings, occurrences, eventKinds } = context
+  const { settings, occurrences, eventKinds, standIns } = context
   const sealer = openSealer(settings.data)
-  const clickhouse = release.own(await openDatabase(settings))
+  const clickhouse = release.own(await (standIns?.openClickhouse() ?? openDatabase(settings)))
   const nats = release.own(await connect(context, 'api', start?.waitsFor))
   // Before anything is written or made: what others could not read stays as it is.
   const versions = start && (await joinOthers(context, nats, 'api', { ...start, release }))

@@ -3,11 +3,10 @@
  * round over all servers at a time, and while a later one is lost, another is tried now and then to learn the reason.
  */
 import { errors, type NatsConnection } from '@nats-io/nats-core'
-import { connect } from '@nats-io/transport-node'
 import { certificateFault } from '../core/certificate-fault.js'
 import { sleep } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
-import { connectionOptions, type NatsOptions } from './connection.js'
+import { connectionBy, connectionOptions, type NatsOptions } from './connection.js'
 
 const againAfterMs = 250
 /** The first look at a lost connection is late enough for one that comes back by itself. */
@@ -61,7 +60,7 @@ const isRefusedLogin = (error: unknown): error is Error =>
 
 /** One round over all servers. */
 const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
-  connect({ ...connectionOptions(options), waitOnFirstConnect: false })
+  connectionBy(options)({ ...connectionOptions(options), waitOnFirstConnect: false })
 
 /** Names the servers and the reason. */
 async function explained(options: NatsOptions, error: unknown): Promise<Error> {
@@ -82,7 +81,7 @@ async function alertOf(options: NatsOptions, error: unknown): Promise<string | u
   if (!(error instanceof errors.TimeoutError) || !tls) return undefined
   const bounded = { ...tls, maxVersion: 'TLSv1.2' } as typeof tls
   const handshake = { ...others, tls: bounded, timeout: handshakeMs, waitOnFirstConnect: false }
-  return connect(handshake).then(
+  return connectionBy(options)(handshake).then(
     async (connection) => {
       await connection.close()
       return undefined

@@ -1,0 +1,84 @@
+/** Carries out the faults of a plan, and mends everything in the end. */
+import type { RoleName } from '../deployment.js'
+import { type Action, processesOf } from '../plan.js'
+import type { Stage } from '../stage.js'
+import { world } from '../world/scheduler.js'
+
+export class Saboteur {
+  readonly #stage: Stage
+  readonly #down = new Set<string>()
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#stage.scheduler.after(ms, act, world)
+  }
+
+  do(action: Action): void {
+    const { atMs: _, does, ...about } = action
+    this.#stage.witness.note('fault', `${does} ${JSON.stringify(about)}`)
+    switch (action.does) {
+      case 'kill':
+        return this.#kill(action.process, action.downMs)
+      case 'kill all':
+        for (const name of processesOf(this.#stage.plan.setup)) this.#kill(name, action.downMs)
+        return
+      case 'break':
+        return this.#stage.network.break(({ name }) => name.startsWith(`${action.process}#`))
+      case 'kill server':
+        return this.#killServer(action.downMs)
+      case 'freeze server':
+        this.#stage.host.frozenUntilMs = this.#stage.scheduler.nowMs + action.ms
+        return
+      case 'clickhouse':
+        this.#stage.clickhouse = action.fate
+        return this.#after(action.ms, () => {
+          this.#stage.clickhouse = 'answered'
+        })
+      case 'service': {
+        const service = this.#stage.services[action.service]!
+        this.#stage.fates.set(service, action.fate)
+        return this.#after(action.ms, () => this.#stage.fates.delete(service))
+      }
+      case 'clock': {
+        const life = this.#stage.deployment.lives.get(action.process)
+        if (life !== undefined) life.process.clockAheadMs += action.byMs
+        return
+      }
+      default:
+        throw new Error(`${action.does} is no fault.`)
+    }
+  }
+
+  #kill(name: string, downMs: number): void {
+    if (this.#down.has(name)) return
+    this.#stage.deployment.kill(name)
+    this.#down.add(name)
+    this.#after(downMs, () => this.#start(name))
+  }
+
+  #start(name: string): void {
+    if (!this.#down.delete(name)) return
+    this.#stage.deployment.start(name, name.replace(/-\d+$/, '') as RoleName)
+  }
+
+  #killServer(downMs: number): void {
+    const { host, network } = this.#stage
+    host.isUp = false
+    network.break(() => true)
+    this.#after(downMs, () => {
+      host.isUp = true
+    })
+  }
+
+  mend(): void {
+    const { host, fates, scheduler } = this.#stage
+    host.isUp = true
+    host.frozenUntilMs = Math.min(host.frozenUntilMs, scheduler.nowMs)
+    fates.clear()
+    this.#stage.clickhouse = 'answered'
+    for (const name of [...this.#down]) this.#start(name)
+  }
+}

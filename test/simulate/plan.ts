@@ -1,0 +1,120 @@
+/** What a world does, drawn from its seed before it begins, so that a world that broke a promise can be made smaller. */
+import { Random } from './world/random.js'
+
+export interface Setup {
+  readonly apis: number
+  readonly pipelines: number
+  readonly deliverers: number
+  readonly services: number
+}
+
+/** A record by its number. */
+export interface PlannedRecord {
+  readonly number: number
+  /** `bad`: not JSON. `poison`: the services refuse its event. */
+  readonly sort: 'allowed' | 'denied' | 'bad' | 'poison'
+}
+
+export type Action = { readonly atMs: number } & (
+  | { readonly does: 'publish'; readonly message: number; readonly records: readonly PlannedRecord[] }
+  | { readonly does: 'write'; readonly write: Write }
+  | { readonly does: 'kill'; readonly process: string; readonly downMs: number }
+  | { readonly does: 'break'; readonly process: string }
+  | { readonly does: 'kill server'; readonly downMs: number }
+  | { readonly does: 'freeze server'; readonly ms: number }
+  | { readonly does: 'kill all'; readonly downMs: number }
+  | {
+      readonly does: 'clickhouse'
+      readonly fate: 'refused' | 'unanswered' | 'short' | 'hanging'
+      readonly ms: number
+    }
+  | { readonly does: 'service'; readonly service: number; readonly fate: ServiceFate; readonly ms: number }
+  | { readonly does: 'clock'; readonly process: string; readonly byMs: number }
+)
+
+export type ServiceFate = 'unanswered' | 'partial' | 'throttled' | 'unreachable' | 'denied'
+
+/** A write of the API. Those with a key are repeated until they are answered. */
+export interface Write {
+  readonly number: number
+  readonly api: number
+  readonly verb: 'create' | 'mark' | 'delete'
+  /** Which of the edges that writes are about. */
+  readonly edge: number
+}
+
+export interface Plan {
+  readonly seed: number
+  readonly setup: Setup
+  /** By time. */
+  readonly actions: readonly Action[]
+}
+
+/** Actions happen within so long; then everything is mended. */
+export const actionsEndMs = 7_000
+const edges = 3
+
+export function planOf(seed: number): Plan {
+  const random = new Random(seed, 'plan')
+  const few = (): number => (random.chance(0.3) ? 2 : 1)
+  const setup = { apis: few(), pipelines: few(), deliverers: few(), services: 2 }
+  const when = (): number => Math.round(random.between(0, actionsEndMs))
+  const actions: Action[] = []
+  let records = 0
+  for (let message = 0; message < 14; message++) {
+    const count = random.chance(0.3) ? 1 + random.below(6) : 1
+    const of = Array.from({ length: count }, () => ({ number: (records += 1), sort: sortOf(random) }))
+    actions.push({ atMs: when(), does: 'publish', message, records: of })
+  }
+  for (let number = 0; number < 6; number++) {
+    const verb = random.pick(['create', 'create', 'mark', 'mark', 'mark', 'delete'] as const)
+    const write = { number, api: random.below(setup.apis), verb, edge: random.below(edges) }
+    actions.push({ atMs: when(), does: 'write', write })
+  }
+  const faults = random.chance(0.05) ? 0 : 1 + random.below(4)
+  for (let count = 0; count < faults; count++) actions.push({ atMs: when(), ...faultOf(random, setup) })
+  return { seed, setup, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
+}
+
+const sortOf = (random: Random): PlannedRecord['sort'] => {
+  const drawn = random.next()
+  if (drawn < 0.04) return 'bad'
+  if (drawn < 0.08) return 'poison'
+  return drawn < 0.3 ? 'denied' : 'allowed'
+}
+
+/** The names of a deployment's processes. */
+export const processesOf = ({ apis, pipelines, deliverers }: Setup): string[] => [
+  ...numbered('api', apis),
+  ...numbered('pipeline', pipelines),
+  ...numbered('deliver', deliverers),
+  'decide',
+]
+
+const numbered = (role: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${role}-${index + 1}`)
+
+type Fault = Action extends infer Each ? (Each extends { atMs: number } ? Omit<Each, 'atMs'> : never) : never
+
+function faultOf(random: Random, setup: Setup): Fault {
+  const process = random.pick(processesOf(setup))
+  const shortly = (): number => Math.round(random.between(20, 1_500))
+  const awhile = (): number => Math.round(random.between(200, 5_000))
+  const drawn = random.next()
+  if (drawn < 0.35) return { does: 'kill', process, downMs: shortly() }
+  if (drawn < 0.45) return { does: 'break', process }
+  if (drawn < 0.53) return { does: 'kill server', downMs: shortly() }
+  if (drawn < 0.58) return { does: 'freeze server', ms: awhile() }
+  if (drawn < 0.63) return { does: 'kill all', downMs: shortly() }
+  if (drawn < 0.73)
+    return {
+      does: 'clickhouse',
+      fate: random.pick(['refused', 'unanswered', 'short', 'hanging']),
+      ms: awhile(),
+    }
+  if (drawn < 0.95) {
+    const fate = random.pick(['unanswered', 'partial', 'throttled', 'unreachable', 'denied'] as const)
+    return { does: 'service', service: random.below(setup.services), fate, ms: awhile() }
+  }
+  return { does: 'clock', process, byMs: random.pick([-3_600_000, 3_600_000]) }
+}
