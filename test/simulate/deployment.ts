@@ -19,7 +19,7 @@ import type { Tables } from './clickhouse/tables.js'
 import type { Service } from './destinations/service.js'
 import { connectTo } from './nats/transport.js'
 import type { Network } from './world/network.js'
-import type { Process, Scheduler } from './world/scheduler.js'
+import { type Process, type Scheduler, world } from './world/scheduler.js'
 
 export type RoleName = 'api' | 'pipeline' | 'deliver' | 'decide'
 export type ApiWork = Awaited<ReturnType<typeof openWork>>
@@ -52,6 +52,9 @@ export interface Surroundings {
 /** A parent that no role needs to ask: health and metrics are read from the role itself. */
 const parent = { ask: () => new Promise<never>(() => {}) }
 
+/** After a role that can't start has ended. */
+const startAgainMs = 500
+
 const noProgram = { module: '', argumentsOf: () => [] }
 
 export class Deployment {
@@ -83,10 +86,18 @@ export class Deployment {
         life.isReady = true
       } catch (error) {
         life.failure = error
+        logged(process, JSON.stringify({ level: 50, msg: `The role ends: ${String(error)}` }))
+        scheduler.after(startAgainMs, () => this.#startAgain(name, life), world)
       }
     }
-    this.#surroundings.scheduler.after(0, () => void open(), process)
+    const { scheduler, logged } = this.#surroundings
+    scheduler.after(0, () => void open(), process)
     return life
+  }
+
+  /** As a supervisor does. */
+  #startAgain(name: string, life: Life): void {
+    if (this.lives.get(name) === life && life.process.isAlive) this.start(name, life.role)
   }
 
   async #open(life: Life): Promise<void> {

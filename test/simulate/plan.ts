@@ -53,6 +53,8 @@ export interface Plan {
 /** Actions happen within so long; then everything is mended. */
 export const actionsEndMs = 7_000
 const edges = 3
+/** What a publish or a write causes takes about so long. */
+const underWayMs = 40
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed, 'plan')
@@ -72,7 +74,12 @@ export function planOf(seed: number): Plan {
     actions.push({ atMs: when(), does: 'write', write })
   }
   const faults = random.chance(0.05) ? 0 : 1 + random.below(4)
-  for (let count = 0; count < faults; count++) actions.push({ atMs: when(), ...faultOf(random, setup) })
+  const busy = actions.map(({ atMs }) => atMs)
+  for (let count = 0; count < faults; count++) {
+    // Most faults come while something is under way: after that, little is to be broken.
+    const atMs = random.chance(0.7) ? random.pick(busy) + random.between(0, underWayMs) : when()
+    actions.push({ atMs, ...faultOf(random, setup) })
+  }
   return { seed, setup, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
 }
 

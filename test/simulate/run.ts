@@ -1,4 +1,5 @@
 /** Plays a plan in a world of its own, and judges what came of it. */
+import { createHash } from 'node:crypto'
 import { Author } from './actors/author.js'
 import { Publisher } from './actors/publisher.js'
 import { Saboteur } from './actors/saboteur.js'
@@ -14,6 +15,8 @@ export interface Outcome {
   readonly broken: readonly string[]
   readonly timeline: readonly Line[]
   readonly events: number
+  /** Of all that was seen: the same for the same plan. */
+  readonly digest: string
   readonly ms: number
 }
 
@@ -25,11 +28,18 @@ const settledMs = 15_000
 
 export async function run(plan: Plan): Promise<Outcome> {
   const stage = new Stage(plan)
+  const uncaught = (error: unknown): void => {
+    stage.witness.deaths.push(`${stage.scheduler.current.name} did not catch: ${String(error)}.`)
+  }
+  process.on('unhandledRejection', uncaught)
   try {
     const broken = await play(stage)
     const { witness, scheduler } = stage
-    return { broken, timeline: witness.timeline, events: scheduler.eventCount, ms: scheduler.nowMs }
+    const digest = createHash('sha256').update(JSON.stringify([witness.timeline, witness.stored])).digest('hex').slice(0, 16)
+    const { timeline } = witness
+    return { broken, timeline, digest, events: scheduler.eventCount, ms: scheduler.nowMs }
   } finally {
+    process.off('unhandledRejection', uncaught)
     stage.close()
   }
 }
