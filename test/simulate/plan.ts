@@ -29,6 +29,12 @@ export type Action = { readonly atMs: number } & (
       readonly ms: number
     }
   | { readonly does: 'service'; readonly service: number; readonly fate: ServiceFate; readonly ms: number }
+  /** Messages that were confirmed are lost: the power was cut before they were on the disk. */
+  | { readonly does: 'lose last'; readonly stream: string; readonly count: number }
+  /** The server does not know the stream any more, while it is up or after a kill. */
+  | { readonly does: 'forget'; readonly stream: string; readonly kills: boolean }
+  /** Of a copy of the server's store. */
+  | { readonly does: 'put back'; readonly stream: string; readonly agoMs: number }
   | { readonly does: 'clock'; readonly process: string; readonly byMs: number }
 )
 
@@ -108,6 +114,7 @@ function faultOf(random: Random, setup: Setup): Fault {
   const shortly = (): number => Math.round(random.between(20, 1_500))
   const awhile = (): number => Math.round(random.between(200, 5_000))
   const drawn = random.next()
+  if (drawn < 0.06) return lossOf(random)
   if (drawn < 0.35) return { does: 'kill', process, downMs: shortly() }
   if (drawn < 0.45) return { does: 'break', process }
   if (drawn < 0.53) return { does: 'kill server', downMs: shortly() }
@@ -125,3 +132,18 @@ function faultOf(random: Random, setup: Setup): Fault {
   }
   return { does: 'clock', process, byMs: random.pick([-3_600_000, 3_600_000]) }
 }
+
+/** Streams that a server may lose, wholly or their last messages; the promises say what follows. */
+const losing = ['WEIR_RECORDS', 'WEIR_DELIVERIES', 'WEIR_AUDIT', 'KV_weir_config', 'KV_weir_heads', 'KV_weir_claims']
+const buckets = losing.filter((stream) => stream.startsWith('KV_'))
+
+function lossOf(random: Random): Fault {
+  const drawn = random.next()
+  if (drawn < 0.4) return { does: 'lose last', stream: random.pick(losing), count: 1 + random.below(3) }
+  if (drawn < 0.8) return { does: 'forget', stream: random.pick(losing), kills: random.chance(0.5) }
+  return { does: 'put back', stream: random.pick(buckets), agoMs: Math.round(random.between(100, 4_000)) }
+}
+
+/** Does what happens lose something that was confirmed? */
+export const isLoss = ({ does }: Pick<Action, 'does'>): boolean =>
+  does === 'lose last' || does === 'forget' || does === 'put back'

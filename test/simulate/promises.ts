@@ -2,8 +2,11 @@
 import { deadLetterStream } from '../../src/delivery/wire/names.js'
 import { lettersIn } from '../../src/delivery/wire/shared-dead-letters.js'
 import { nameOf } from './actors/author.js'
+import { lostKey } from './actors/loss.js'
 import type { ApiWork } from './deployment.js'
+import type { Service } from './destinations/service.js'
 import { readHeaders } from './nats/headers.js'
+import { isLoss } from './plan.js'
 import type { Stage } from './stage.js'
 import type { Issued, Stored } from './witness.js'
 
@@ -19,7 +22,7 @@ interface TrafficEvent {
 }
 
 const eventOf = ({ data }: Stored): TrafficEvent => JSON.parse(data) as TrafficEvent
-const isTraffic = ({ data }: Stored): boolean => data.includes('"tcp_connection_closed.v0"')
+const isTraffic = ({ data }: Stored): boolean => data.includes('"event_type":"tcp_connection_closed.v0"')
 
 /** Of each service: how often it stored the event of each record. */
 function deliveredBy(stage: Stage, service: string): Map<number, number> {
@@ -42,9 +45,11 @@ export const isDelivered = (stage: Stage): boolean => missingEvents(stage).lengt
 /** At least once, per destination, independent of every other destination. */
 const missingEvents: Promise_ = (stage) =>
   stage.services.flatMap(({ name }) => {
+    const { witness } = stage
     const delivered = deliveredBy(stage, name)
-    return [...stage.witness.issued.values()]
+    return [...witness.issued.values()]
       .filter((record) => isGood(record) && record.confirmedMs !== undefined && !delivered.has(record.number))
+      .filter(({ number }) => !witness.lost.has(lostKey(name, String(number))))
       .map(({ number }) => `Record ${number} was confirmed, and ${name} has no event of it.`)
   })
 
@@ -79,6 +84,7 @@ const needlessRepeats: Promise_ = (stage) => {
   const isDisturbed = stage.plan.actions.some(
     (action) =>
       ['kill', 'kill all', 'break', 'kill server', 'freeze server'].includes(action.does) ||
+      isLoss(action) ||
       (action.does === 'service' && action.fate === 'unanswered'),
   )
   if (isDisturbed) return []
@@ -109,10 +115,11 @@ const deadLetters: Promise_ = (stage) => {
     const asPoison = texts.filter(
       (text) => text.includes(`"bytes_in":${record.number},`) && text.includes('"event_id"'),
     ).length
-    if (record.sort === 'bad' && asBad === 0)
+    const expected = stage.services.filter((service) => !isLostFor(stage, service, record.number)).length
+    if (record.sort === 'bad' && asBad === 0 && expected > 0)
       broken.push(`The bad record ${record.number} is no dead letter.`)
     if (record.sort !== 'bad' && asBad > 0) broken.push(`Record ${record.number} is good, and a dead letter.`)
-    if (record.sort === 'poison' && asPoison < stage.services.length)
+    if (record.sort === 'poison' && asPoison < expected)
       broken.push(
         `The refused event of record ${record.number} is a dead letter of ${asPoison} destinations.`,
       )
@@ -182,54 +189,72 @@ const views: Promise_ = (stage) => {
 
 /** Audit events are sent even if the process dies right after the write, exactly one event id per change. */
 const audits: Promise_ = (stage) => {
-  const changes = stage.tables.get('tcp_edge_versions').newestOf(() => true)
-  const versions = new Set(
-    stage.tables.rowsOf('tcp_edge_versions').map(({ id, version }) => `${id} ${version}`),
-  )
-  const served = changes.length
-  return stage.services.flatMap(({ name }) => {
+  const versions = new Set(stage.tables.rowsOf('tcp_edge_versions').map(({ id, version }) => `${id} ${version}`))
+  return stage.services.flatMap((service) => {
     const ids = new Set(
       stage.witness.stored
-        .filter((each) => each.service === name && each.data.includes('"event_type":"tcp_edge_'))
+        .filter((each) => each.service === service.name && each.data.includes('"event_type":"tcp_edge_'))
         .map(({ id }) => id),
     )
-    return ids.size === versions.size
-      ? []
-      : [`${name} has ${ids.size} audit events of ${versions.size} changes of ${served} edges.`]
+    const lost = lostOf(stage, service).filter((what) => what.startsWith('ev_') && !ids.has(what)).length
+    const isKept = ids.size <= versions.size && ids.size + lost + stage.witness.headsLost >= versions.size
+    return isKept ? [] : [`${service.name} has ${ids.size} audit events of ${versions.size} changes.`]
   })
 }
+
+const lostOf = ({ witness }: Stage, { name }: Service): string[] =>
+  [...witness.lost].filter((key) => key.startsWith(`${name} `)).map((key) => key.slice(name.length + 1))
 
 // --- the books ---
 
 const apis = (stage: Stage): [string, ApiWork][] =>
-  [...stage.deployment.lives].flatMap(([name, { work, process }]) =>
-    work && process.isAlive ? [[name, work]] : [],
-  )
+  [...stage.deployment.lives].flatMap(([name, { work, process }]) => (work && process.isAlive ? [[name, work]] : []))
 
 /** They balance exactly, with repeats counted once, and every process shows the same. */
 const books: Promise_ = (stage) =>
   apis(stage).flatMap(([name, work]) => {
     const { books: kept } = work.books
-    const { records } = kept
     const issued = [...stage.witness.issued.values()]
-    const bad = issued.filter(({ sort }) => sort === 'bad').length
-    const broken: string[] = []
-    if (records.records !== issued.length)
-      broken.push(`${name} counts ${records.records} records of ${issued.length}.`)
-    if (records.bad !== bad) broken.push(`${name} counts ${records.bad} bad records of ${bad}.`)
-    stage.destinationIds.forEach((id, at) => {
-      const { produced, delivered, dead_lettered, dropped, backlog } = kept.destination(id)
-      const service = stage.services[at]!
-      const poison = issued.filter(({ sort }) => sort === 'poison').length
-      if (produced !== delivered + dead_lettered + dropped + backlog || backlog > 0 || dropped > 0)
-        broken.push(`${name} counts for ${service.name}: ${JSON.stringify(kept.destination(id))}.`)
-      if (delivered !== service.stored.size)
-        broken.push(`${name} counts ${delivered} delivered, ${service.name} has ${service.stored.size}.`)
-      if (dead_lettered !== poison)
-        broken.push(`${name} counts ${dead_lettered} dead letters of ${service.name}, not ${poison}.`)
-    })
-    return broken
+    return [
+      ...recordCounts(stage, name, kept.records),
+      ...stage.services.flatMap((service, at) => {
+        const counts = kept.destination(stage.destinationIds[at]!)
+        const { produced, delivered, dead_lettered, dropped, backlog } = counts
+        const dead = issued.filter(({ sort, number }) => sort === 'poison' && !isLostFor(stage, service, number)).length
+        const broken: string[] = []
+        if (produced !== delivered + dead_lettered + dropped + backlog || backlog > 0 || !isDropExpected(stage, service, dropped))
+          broken.push(`${name} counts for ${service.name}: ${JSON.stringify(counts)}.`)
+        if (delivered !== service.stored.size)
+          broken.push(`${name} counts ${delivered} delivered, ${service.name} has ${service.stored.size}.`)
+        if (dead_lettered < dead) broken.push(`${name} counts ${dead_lettered} dead letters of ${service.name}, not ${dead}.`)
+        return broken
+      }),
+    ]
   })
+
+const isLostFor = ({ witness }: Stage, { name }: Service, number: number): boolean =>
+  witness.lost.has(lostKey(name, String(number)))
+
+function recordCounts(stage: Stage, name: string, { records, bad }: { records: number; bad: number }): string[] {
+  const issued = [...stage.witness.issued.values()]
+  const isLost = ({ number }: Issued): boolean => stage.services.every((service) => isLostFor(stage, service, number))
+  const least = issued.filter((record) => !isLost(record))
+  const badOf = (among: readonly Issued[]): number => among.filter(({ sort }) => sort === 'bad').length
+  const broken: string[] = []
+  if (records < least.length || records > issued.length) broken.push(`${name} counts ${records} records of ${issued.length}.`)
+  if (bad < badOf(least) || bad > badOf(issued)) broken.push(`${name} counts ${bad} bad records of ${badOf(issued)}.`)
+  return broken
+}
+
+/** What NATS lost of what waited is counted, each once, and announced; nothing else is. */
+function isDropExpected(stage: Stage, service: Service, dropped: number): boolean {
+  const delivered = deliveredBy(stage, service.name)
+  const lost = lostOf(stage, service).filter((what) => !service.stored.has(what) && !delivered.has(Number(what)))
+  const isAnnounced = stage.witness.stored.some(
+    (each) => each.service === service.name && each.data.includes('"event_type":"events_dropped.v0"'),
+  )
+  return dropped <= lost.length && (dropped === 0 || isAnnounced)
+}
 
 /** Everything works again without hands. */
 const ready: Promise_ = (stage) => [

@@ -4,7 +4,7 @@ import { Author } from './actors/author.js'
 import { Publisher } from './actors/publisher.js'
 import { Saboteur } from './actors/saboteur.js'
 import type { RoleName } from './deployment.js'
-import { type Action, actionsEndMs, type Plan, processesOf } from './plan.js'
+import { type Action, actionsEndMs, isLoss, type Plan, processesOf } from './plan.js'
 import { brokenPromises, isDelivered } from './promises.js'
 import { Stage } from './stage.js'
 import type { Line } from './witness.js'
@@ -23,8 +23,9 @@ export interface Outcome {
 const readyWithinMs = 30_000
 /** After everything is mended. */
 const deliveredWithinMs = 90_000
-/** The last entries of the ledger and the books come later. */
+/** The last entries of the ledger and the books come later; what vanished is counted when nobody had it for 20 s. */
 const settledMs = 15_000
+const settledAfterLossMs = 60_000
 
 export async function run(plan: Plan): Promise<Outcome> {
   const stage = new Stage(plan)
@@ -67,7 +68,11 @@ async function play(stage: Stage): Promise<string[]> {
     else if (action.does === 'write') author.write(action.write)
     else saboteur.do(action)
   }
-  for (const action of plan.actions) scheduler.after(action.atMs, () => act(action), world)
+  for (const action of plan.actions) {
+    scheduler.after(action.atMs, () => act(action), world)
+    if (action.does === 'put back')
+      scheduler.after(action.atMs - action.agoMs, () => saboteur.copy(action.stream), world)
+  }
   await stage.until(() => false, actionsEndMs)
   saboteur.mend()
   witness.note('world', 'everything is mended')
@@ -78,7 +83,7 @@ async function play(stage: Stage): Promise<string[]> {
     broken = brokenPromises(stage)
     return broken.length === 0
   }
-  const endMs = scheduler.nowMs + settledMs
+  const endMs = scheduler.nowMs + (plan.actions.some(isLoss) ? settledAfterLossMs : settledMs)
   while (!isKept() && scheduler.nowMs < endMs) await stage.until(() => false, 500)
   return broken
 }

@@ -38,6 +38,10 @@ export class Witness {
   readonly written: Written[] = []
   /** What happened, in order; for people. */
   readonly timeline: Line[] = []
+  /** Events that NATS lost before they were accepted: the service, and the record's number or the audit event's id. */
+  readonly lost = new Set<string>()
+  /** How often NATS lost heads: a change that was under way may be in ClickHouse, and nobody knows to announce it. */
+  headsLost = 0
   /** Errors that a process did not catch, and roles that ended. */
   readonly deaths: string[] = []
   readonly #now: () => number

@@ -90,15 +90,17 @@ async function alertOf(options: NatsOptions, error: unknown): Promise<string | u
   )
 }
 
-/** Looks why a lost connection does not come back. */
+/** Looks why a lost connection does not come back, and has it tried again once a server is there. */
 export class LostReason {
   readonly #options: NatsOptions
+  readonly #dialNow: () => void
   #looking: AbortController | undefined
   #reason: string | undefined
   #isOver = false
 
-  constructor(options: NatsOptions) {
+  constructor(options: NatsOptions, dialNow: () => void) {
     this.#options = options
+    this.#dialNow = dialNow
   }
 
   /** As the end of a sentence; undefined until it is known, and while the connection is there. */
@@ -132,7 +134,8 @@ export class LostReason {
       const reason = await this.#reasonNow()
       if (signal.aborted) return
       this.#reason = reason
-      if (reason !== undefined) this.#options.unreachable?.(reason)
+      if (reason === undefined) this.#dialNow()
+      else this.#options.unreachable?.(reason)
     }
   }
 

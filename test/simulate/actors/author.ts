@@ -52,6 +52,7 @@ export class Author {
           fields: ['conn.bytes_in', 'conn.bytes_out', 'ip_policy.decision'],
         },
         ...['created', 'updated', 'deleted'].map((verb) => ({ type: `tcp_edge_${verb}.v0` })),
+        { type: 'events_dropped.v0' },
       ],
       destination_ids: stage.destinationIds,
     })

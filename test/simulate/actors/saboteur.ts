@@ -1,12 +1,18 @@
 /** Carries out the faults of a plan, and mends everything in the end. */
 import type { RoleName } from '../deployment.js'
 import { type Action, processesOf } from '../plan.js'
+import type { Stream } from '../nats/stream.js'
 import type { Stage } from '../stage.js'
+import { noteLost } from './loss.js'
 import { world } from '../world/scheduler.js'
+
+/** A server that is killed to lose something is back after so long. */
+const restartMs = 300
 
 export class Saboteur {
   readonly #stage: Stage
   readonly #down = new Set<string>()
+  readonly #copies = new Map<string, Stream>()
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -42,6 +48,12 @@ export class Saboteur {
         this.#stage.fates.set(service, action.fate)
         return this.#after(action.ms, () => this.#stage.fates.delete(service))
       }
+      case 'lose last':
+        return this.#loseLast(action.stream, action.count)
+      case 'forget':
+        return this.#forget(action.stream, action.kills)
+      case 'put back':
+        return this.#putBack(action.stream)
       case 'clock': {
         const life = this.#stage.deployment.lives.get(action.process)
         if (life !== undefined) life.process.clockAheadMs += action.byMs
@@ -65,12 +77,43 @@ export class Saboteur {
   }
 
   #killServer(downMs: number): void {
-    const { host, network } = this.#stage
+    const { host, network, server } = this.#stage
+    server.jetstream.restart()
     host.isUp = false
     network.break(() => true)
     this.#after(downMs, () => {
       host.isUp = true
     })
+  }
+
+  /** Keeps the stream as it is, to be put back later. */
+  copy(stream: string): void {
+    const found = this.#stage.server.jetstream.streams.get(stream)
+    if (found !== undefined) this.#copies.set(stream, found.copy())
+  }
+
+  #putBack(stream: string): void {
+    const copy = this.#copies.get(stream)
+    if (copy === undefined) return
+    noteLost(this.#stage, stream, [])
+    this.#killServer(restartMs)
+    this.#stage.server.jetstream.putBack(copy)
+  }
+
+  #forget(stream: string, kills: boolean): void {
+    const { jetstream } = this.#stage.server
+    const found = jetstream.streams.get(stream)
+    if (found === undefined) return
+    noteLost(this.#stage, stream, [...found.messages.values()])
+    if (kills) this.#killServer(restartMs)
+    jetstream.forgetStream(stream)
+  }
+
+  #loseLast(stream: string, count: number): void {
+    const found = this.#stage.server.jetstream.streams.get(stream)
+    if (found === undefined) return
+    noteLost(this.#stage, stream, found.loseLast(count))
+    this.#killServer(restartMs)
   }
 
   mend(): void {

@@ -24,6 +24,7 @@ class ModelTransport implements Transport {
   #frames: Uint8Array[] = []
   #wake: () => void = () => {}
   #isDone = false
+  #isConnected = false
   readonly #closed: Promise<Error | undefined>
   #close: (error?: Error) => void = () => {}
 
@@ -46,6 +47,7 @@ class ModelTransport implements Transport {
     const lost = (): void => this.#end(new errors.ConnectionError('the connection was reset'))
     this.#server = this.#dial({ receive, lost }, `${hostname}:${port}`)
     if (this.#server === undefined) throw new errors.ConnectionError('connection refused')
+    this.#isConnected = true
   }
 
   #end(error?: Error): void {
@@ -54,7 +56,8 @@ class ModelTransport implements Transport {
     if (error !== undefined) this.closeError = error
     this.#server?.gone()
     this.#wake()
-    this.#close(error)
+    // As of a socket: one that never was connected is of no account.
+    if (this.#isConnected) this.#close(error)
   }
 
   async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
