@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { buildSimulation } from './build.js'
 import { planOf } from './plan.js'
 import { type Planted, plantedFaults } from './planted.js'
+import { searchPlanted } from './planted-search.js'
 import { Pool } from './pool.js'
 import { shrunk } from './shrink.js'
 import type { Line } from './witness.js'
@@ -29,9 +30,6 @@ const { values } = parseArgs({
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
-
-/** Worlds with a planted fault until it is found. */
-const plantedSeedsMax = 2_000
 
 function* seedsFrom(first: number, count: number): Generator<number> {
   for (let seed = first; seed < first + count; seed++) yield seed
@@ -77,19 +75,9 @@ const lineText = ({ atMs, by, text }: Line): string =>
   `${(atMs / 1000).toFixed(3).padStart(8)}  ${by.padEnd(13)} ${text.slice(0, widthMax)}`
 
 async function findPlanted(planted: Planted, jobs: number): Promise<boolean> {
-  const pool = new Pool(await buildSimulation(planted), jobs)
-  let found: Played | undefined
-  let count = 0
-  const take = (played: Played): void => {
-    count += 1
-    if (played.broken.length > 0) found ??= played
-  }
-  try {
-    await pool.play(seedsFrom(1, plantedSeedsMax), take, () => found !== undefined)
-  } finally {
-    pool.close()
-  }
-  say(`${planted.name}: ${found === undefined ? 'NOT FOUND' : `after ${count} worlds, seed ${found.task}: ${found.broken[0]}`}`)
+  const { found, worlds } = await searchPlanted(planted, jobs)
+  const what = found === undefined ? 'NOT FOUND' : `seed ${found.task} finds it: ${found.broken[0]}`
+  say(`${planted.name}: ${what} (${worlds} worlds)`)
   return found !== undefined
 }
 

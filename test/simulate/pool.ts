@@ -24,7 +24,7 @@ export class Pool {
   }
 
   close(): void {
-    for (const worker of this.#workers) worker.kill('SIGKILL')
+    for (const worker of this.#workers) if (worker.connected) worker.disconnect()
   }
 }
 

@@ -27,6 +27,9 @@ const { settings: loaded } = loadSettings({
 })
 const settings = { ...loaded, geo: { databases: [] } }
 
+/** What is waited for is looked at so often. */
+const lookEveryMs = 20
+
 let enter: ReturnType<typeof takeOver> | undefined
 
 /** The time of this process is from now on that of the world. */
@@ -141,10 +144,18 @@ export class Stage {
 
   /** Lets time pass until this is so, or for so long at most; false if it was not. */
   async until(isSo: () => boolean, withinMs: number): Promise<boolean> {
-    const endMs = this.scheduler.nowMs + withinMs
+    const { scheduler } = this
+    const endMs = scheduler.nowMs + withinMs
+    let lookMs = 0
+    const isOver = (): boolean => {
+      if (scheduler.nowMs >= endMs) return true
+      if (scheduler.nowMs < lookMs) return false
+      lookMs = scheduler.nowMs + lookEveryMs
+      return isSo()
+    }
     // Something always happens: a server and its clients beat.
-    const end = this.scheduler.after(withinMs, () => {}, world)
-    await this.scheduler.run(() => isSo() || this.scheduler.nowMs >= endMs)
+    const end = scheduler.after(withinMs, () => {}, world)
+    await scheduler.run(isOver)
     end.cancel()
     return isSo()
   }

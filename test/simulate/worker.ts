@@ -22,6 +22,9 @@ const cpuMs = (): number => {
   return (user + system) / 1000
 }
 
+// Time stands still for what else could keep it alive.
+process.once('disconnect', () => process.exit())
+
 let tasks: Promise<unknown> = Promise.resolve()
 
 process.on('message', (task: Task) => {

@@ -1,0 +1,24 @@
+/** Worlds that broke a promise once, as small as they were found: what was mended stays mended. */
+import type { Plan } from './plan.js'
+
+export interface Find {
+  readonly about: string
+  readonly plan: Plan
+}
+
+const alone = { apis: 1, pipelines: 1, deliverers: 1, services: 2 }
+
+export const finds: readonly Find[] = [
+  {
+    about: 'a clock that is set back while NATS is away: the connection comes back at once, not when the clock is there again',
+    plan: {
+      seed: 54,
+      setup: { ...alone, apis: 2 },
+      actions: [
+        { atMs: 6_253, does: 'kill server', downMs: 908 },
+        { atMs: 6_781, does: 'clock', process: 'api-1', byMs: -3_600_000 },
+        { atMs: 6_900, does: 'publish', message: 1, records: [{ number: 1, sort: 'allowed' }] },
+      ],
+    },
+  },
+]
