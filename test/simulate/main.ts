@@ -62,11 +62,12 @@ async function playAll(program: string, jobs: number): Promise<boolean> {
 async function explain(pool: Pool, first: Played): Promise<void> {
   const whole = planOf(first.task as number)
   const { plan, played } = values.whole ? { plan: whole, played: first } : await shrunk(pool, first, whole)
-  say(`\nThe smallest that was found from seed ${first.task}: ${JSON.stringify(plan.setup)}\n`)
+  say(`\nThe smallest that was found from seed ${first.task}:\n`)
   for (const line of played.timeline ?? []) say(lineText(line))
   say('')
   for (const sentence of new Set(played.broken)) say(`BROKEN: ${sentence}`)
-  say(`\nAgain: npm run simulate -- --seed ${first.task}`)
+  say(`\nThe plan, for finds.ts: ${JSON.stringify(plan)}`)
+  say(`Again: npm run simulate -- --seed ${first.task}`)
 }
 
 const widthMax = 240

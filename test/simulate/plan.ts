@@ -57,7 +57,7 @@ export interface Plan {
 }
 
 /** Actions happen within so long; then everything is mended. */
-export const actionsEndMs = 7_000
+export const actionsEndMs = 5_000
 const edges = 3
 /** What a publish or a write causes takes about so long. */
 const underWayMs = 40

@@ -21,6 +21,8 @@ export interface Outcome {
 }
 
 const readyWithinMs = 30_000
+/** Promised are 2 s; nothing is in the way yet. */
+const configuredMs = 300
 /** After everything is mended. */
 const deliveredWithinMs = 90_000
 /** The last entries of the ledger and the books come later; what vanished is counted when nobody had it for 20 s. */
@@ -61,8 +63,8 @@ async function play(stage: Stage): Promise<string[]> {
   scheduler.after(0, () => void prepare(), world)
   if (!(await stage.until(() => isPrepared, readyWithinMs)))
     return ['The first writes were not answered in time.']
-  // Each process has the configuration 2 s after it was confirmed.
-  await stage.until(() => false, 2_000)
+  // Each process has the configuration soon after it was confirmed.
+  await stage.until(() => false, configuredMs)
   const act = (action: Action): void => {
     if (action.does === 'publish') publisher.publish(action.message, action.records)
     else if (action.does === 'write') author.write(action.write)

@@ -1,4 +1,5 @@
 /** Everything of one world: time, models, the deployment on them, and a witness. */
+import { createInbox } from '@nats-io/nats-core'
 import { loadSettings } from '../../src/management/process/settings.js'
 import type { Fate } from './clickhouse/connection.js'
 import { Tables } from './clickhouse/tables.js'
@@ -35,8 +36,11 @@ let enter: ReturnType<typeof takeOver> | undefined
 /** The time of this process is from now on that of the world. */
 function enterWorld(source: Parameters<typeof takeOver>[0]): void {
   forgetIds()
-  if (enter === undefined) enter = takeOver(source)
-  else enter(source)
+  if (enter === undefined) {
+    // The library draws where its names begin when it makes the first one: not in a world.
+    createInbox()
+    enter = takeOver(source)
+  } else enter(source)
 }
 
 export class Stage {
