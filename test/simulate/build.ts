@@ -35,7 +35,9 @@ const standIns: Plugin = {
   name: 'stand-ins',
   setup({ onResolve }) {
     const clock = join(here, 'world/clock.ts')
-    onResolve({ filter: /\/clock\.js$/ }, ({ importer }) => (importer === clock ? undefined : { path: clock }))
+    onResolve({ filter: /\/clock\.js$/ }, ({ importer }) =>
+      importer === clock ? undefined : { path: clock },
+    )
     onResolve({ filter: /^ulid$/ }, () => ({ path: join(here, 'world/ulid.ts') }))
   },
 }

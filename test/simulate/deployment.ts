@@ -18,6 +18,7 @@ import { type ClickhouseWorld, ModelConnection } from './clickhouse/connection.j
 import type { Tables } from './clickhouse/tables.js'
 import type { Service } from './destinations/service.js'
 import { connectTo } from './nats/transport.js'
+import { openQuarantineChild } from './quarantine-child.js'
 import type { Network } from './world/network.js'
 import { type Process, type Scheduler, world } from './world/scheduler.js'
 
@@ -135,7 +136,7 @@ export class Deployment {
   }
 
   #standIns(): StandIns {
-    const { network, tables, clickhouse, serviceAt } = this.#surroundings
+    const { scheduler, network, tables, clickhouse, serviceAt } = this.#surroundings
     return {
       connectNats: (options) => connectTo(network.dial, options),
       openClickhouse: async () => {
@@ -143,9 +144,7 @@ export class Deployment {
         return new Clickhouse(createClient({ connection } as never), {})
       },
       openSender: ({ address }) => serviceAt(address).sender(),
-      forkQuarantine: () => {
-        throw new Error('The simulation has no process for quarantine.')
-      },
+      forkQuarantine: () => openQuarantineChild(scheduler),
     }
   }
 

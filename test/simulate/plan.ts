@@ -134,7 +134,14 @@ function faultOf(random: Random, setup: Setup): Fault {
 }
 
 /** Streams that a server may lose, wholly or their last messages; the promises say what follows. */
-const losing = ['WEIR_RECORDS', 'WEIR_DELIVERIES', 'WEIR_AUDIT', 'KV_weir_config', 'KV_weir_heads', 'KV_weir_claims']
+const losing = [
+  'WEIR_RECORDS',
+  'WEIR_DELIVERIES',
+  'WEIR_AUDIT',
+  'KV_weir_config',
+  'KV_weir_heads',
+  'KV_weir_claims',
+]
 const buckets = losing.filter((stream) => stream.startsWith('KV_'))
 
 function lossOf(random: Random): Fault {

@@ -189,7 +189,9 @@ const views: Promise_ = (stage) => {
 
 /** Audit events are sent even if the process dies right after the write, exactly one event id per change. */
 const audits: Promise_ = (stage) => {
-  const versions = new Set(stage.tables.rowsOf('tcp_edge_versions').map(({ id, version }) => `${id} ${version}`))
+  const versions = new Set(
+    stage.tables.rowsOf('tcp_edge_versions').map(({ id, version }) => `${id} ${version}`),
+  )
   return stage.services.flatMap((service) => {
     const ids = new Set(
       stage.witness.stored
@@ -208,7 +210,9 @@ const lostOf = ({ witness }: Stage, { name }: Service): string[] =>
 // --- the books ---
 
 const apis = (stage: Stage): [string, ApiWork][] =>
-  [...stage.deployment.lives].flatMap(([name, { work, process }]) => (work && process.isAlive ? [[name, work]] : []))
+  [...stage.deployment.lives].flatMap(([name, { work, process }]) =>
+    work && process.isAlive ? [[name, work]] : [],
+  )
 
 /** They balance exactly, with repeats counted once, and every process shows the same. */
 const books: Promise_ = (stage) =>
@@ -220,13 +224,20 @@ const books: Promise_ = (stage) =>
       ...stage.services.flatMap((service, at) => {
         const counts = kept.destination(stage.destinationIds[at]!)
         const { produced, delivered, dead_lettered, dropped, backlog } = counts
-        const dead = issued.filter(({ sort, number }) => sort === 'poison' && !isLostFor(stage, service, number)).length
+        const dead = issued.filter(
+          ({ sort, number }) => sort === 'poison' && !isLostFor(stage, service, number),
+        ).length
         const broken: string[] = []
-        if (produced !== delivered + dead_lettered + dropped + backlog || backlog > 0 || !isDropExpected(stage, service, dropped))
+        if (
+          produced !== delivered + dead_lettered + dropped + backlog ||
+          backlog > 0 ||
+          !isDropExpected(stage, service, dropped)
+        )
           broken.push(`${name} counts for ${service.name}: ${JSON.stringify(counts)}.`)
         if (delivered !== service.stored.size)
           broken.push(`${name} counts ${delivered} delivered, ${service.name} has ${service.stored.size}.`)
-        if (dead_lettered < dead) broken.push(`${name} counts ${dead_lettered} dead letters of ${service.name}, not ${dead}.`)
+        if (dead_lettered < dead)
+          broken.push(`${name} counts ${dead_lettered} dead letters of ${service.name}, not ${dead}.`)
         return broken
       }),
     ]
@@ -235,21 +246,30 @@ const books: Promise_ = (stage) =>
 const isLostFor = ({ witness }: Stage, { name }: Service, number: number): boolean =>
   witness.lost.has(lostKey(name, String(number)))
 
-function recordCounts(stage: Stage, name: string, { records, bad }: { records: number; bad: number }): string[] {
+function recordCounts(
+  stage: Stage,
+  name: string,
+  { records, bad }: { records: number; bad: number },
+): string[] {
   const issued = [...stage.witness.issued.values()]
-  const isLost = ({ number }: Issued): boolean => stage.services.every((service) => isLostFor(stage, service, number))
+  const isLost = ({ number }: Issued): boolean =>
+    stage.services.every((service) => isLostFor(stage, service, number))
   const least = issued.filter((record) => !isLost(record))
   const badOf = (among: readonly Issued[]): number => among.filter(({ sort }) => sort === 'bad').length
   const broken: string[] = []
-  if (records < least.length || records > issued.length) broken.push(`${name} counts ${records} records of ${issued.length}.`)
-  if (bad < badOf(least) || bad > badOf(issued)) broken.push(`${name} counts ${bad} bad records of ${badOf(issued)}.`)
+  if (records < least.length || records > issued.length)
+    broken.push(`${name} counts ${records} records of ${issued.length}.`)
+  if (bad < badOf(least) || bad > badOf(issued))
+    broken.push(`${name} counts ${bad} bad records of ${badOf(issued)}.`)
   return broken
 }
 
 /** What NATS lost of what waited is counted, each once, and announced; nothing else is. */
 function isDropExpected(stage: Stage, service: Service, dropped: number): boolean {
   const delivered = deliveredBy(stage, service.name)
-  const lost = lostOf(stage, service).filter((what) => !service.stored.has(what) && !delivered.has(Number(what)))
+  const lost = lostOf(stage, service).filter(
+    (what) => !service.stored.has(what) && !delivered.has(Number(what)),
+  )
   const isAnnounced = stage.witness.stored.some(
     (each) => each.service === service.name && each.data.includes('"event_type":"events_dropped.v0"'),
   )

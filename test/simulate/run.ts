@@ -38,7 +38,10 @@ export async function run(plan: Plan): Promise<Outcome> {
   try {
     const broken = await play(stage)
     const { witness, scheduler } = stage
-    const digest = createHash('sha256').update(JSON.stringify([witness.timeline, witness.stored])).digest('hex').slice(0, 16)
+    const digest = createHash('sha256')
+      .update(JSON.stringify([witness.timeline, witness.stored]))
+      .digest('hex')
+      .slice(0, 16)
     const { timeline } = witness
     return { broken, timeline, digest, events: scheduler.eventCount, ms: scheduler.nowMs }
   } finally {

@@ -32,7 +32,9 @@ t.test('no promise is broken in the first worlds, nor in those where one was onc
   const all = await played(program, worlds, 2)
   t.equal(all.length, worlds.length)
   for (const each of all.filter(({ broken }) => broken.length > 0))
-    t.fail(`${JSON.stringify(each.task)}: npm run simulate -- --seed N shows it smaller`, { said: saidOf(each) })
+    t.fail(`${JSON.stringify(each.task)}: npm run simulate -- --seed N shows it smaller`, {
+      said: saidOf(each),
+    })
 })
 
 t.test('a world is the same bit for bit, whatever its process played before', async (t) => {

@@ -31,7 +31,12 @@ process.on('message', (task: Task) => {
   tasks = tasks.then(async () => {
     const before = cpuMs()
     const { timeline, ...outcome } = await run(typeof task === 'number' ? planOf(task) : task)
-    const played: Played = { task, ...outcome, cpuMs: cpuMs() - before, ...(outcome.broken.length > 0 && { timeline }) }
+    const played: Played = {
+      task,
+      ...outcome,
+      cpuMs: cpuMs() - before,
+      ...(outcome.broken.length > 0 && { timeline }),
+    }
     process.send!(played)
   })
 })

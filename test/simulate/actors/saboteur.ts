@@ -1,10 +1,10 @@
 /** Carries out the faults of a plan, and mends everything in the end. */
 import type { RoleName } from '../deployment.js'
-import { type Action, processesOf } from '../plan.js'
 import type { Stream } from '../nats/stream.js'
+import { type Action, processesOf } from '../plan.js'
 import type { Stage } from '../stage.js'
-import { noteLost } from './loss.js'
 import { world } from '../world/scheduler.js'
+import { noteLost } from './loss.js'
 
 /** A server that is killed to lose something is back after so long. */
 const restartMs = 300
