@@ -14,6 +14,7 @@ import { monotonicMs, sleep, within, yieldTurn } from '../../../ground/core/cloc
 import { badRequest, StartFault } from '../../../ground/core/errors.js'
 import { newId } from '../../../ground/core/ids.js'
 import { ReleasedBuffers } from '../../../ground/core/released-buffers.js'
+import { traced } from '../../../ground/core/telemetry/tracing.js'
 import {
   type Cluster,
   clusterAt,
@@ -51,6 +52,8 @@ const peopleTimeoutMs = 120_000
 const replicaPauseMs = 100
 /** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
+
+const query = { kind: 'client', attributes: { 'db.system.name': 'clickhouse' } } as const
 
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
@@ -138,7 +141,9 @@ export class Clickhouse {
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
     }
-    return timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal)))
+    return traced('query', query, () =>
+      timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal))),
+    )
   }
 
   command(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<void> {
