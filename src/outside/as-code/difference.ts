@@ -65,6 +65,7 @@ interface SecretMembers {
 interface Options {
   /** Deletes what no file describes, of the sections that the files have. */
   readonly prune?: boolean
+  readonly compared?: () => void
 }
 
 const fieldsOf = new Map(managedKinds.map((kind) => [kind, givenFields(kind.resource)]))
@@ -93,7 +94,7 @@ export class Comparison {
   /** `faults` are lines about the files; the plan is useless then. */
   async plan(
     account: ReadonlyMap<ManagedKind, readonly Live[]>,
-    { prune = false }: Options,
+    { prune = false, compared }: Options,
   ): Promise<{ readonly plan: Plan; readonly faults: readonly string[] }> {
     const differences: Difference[] = []
     const deletions: Difference[] = []
@@ -108,6 +109,7 @@ export class Comparison {
         const difference = await this.#compare(wanted)
         if (difference === undefined) unchanged += 1
         else differences.push(difference)
+        compared?.()
       }
       const names = new Map(localNames(kind, live).map((name, n) => [live[n]!, name]))
       for (const one of found.others) {
