@@ -222,10 +222,11 @@ export class Comparison {
     if (isSure || !this.#isWhole(body)) return { changed, refusal: undefined }
     const isMade = changed.some(({ name }) => fields[name]!.setBy === 'client-at-creation')
     const operations = operationsOf(this.#client, kind)
+    const names = changed.map(({ name }) => name)
     const asked = await refusalOr(() =>
       isMade
         ? operations.create(sentBody(body), onlyChecked)
-        : operations.update(live.id, changesBody(fields, body, namesOf(changed)), onlyChecked),
+        : operations.update(live.id, changesBody(fields, body, names), onlyChecked),
     )
     if (asked === undefined) this.#unchecked += 1
     if (asked === undefined || typeof asked === 'string') return { changed, refusal: asked }
@@ -268,8 +269,6 @@ async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | s
     return error.status_code === forbidden ? undefined : error.msg
   }
 }
-
-const namesOf = (changed: readonly FieldChange[]): string[] => changed.map(({ name }) => name)
 
 /** The members that change; null clears one. Modules are removed by themselves. */
 export const changesBody = (fields: Fields, body: Body, names: readonly string[]): JsonObject =>

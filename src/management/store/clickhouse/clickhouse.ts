@@ -53,8 +53,6 @@ const replicaPauseMs = 100
 /** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
 
-const query = { kind: 'client', attributes: { 'db.system.name': 'clickhouse' } } as const
-
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
 
@@ -141,7 +139,7 @@ export class Clickhouse {
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
     }
-    return traced('query', query, () =>
+    return traced('query', { kind: 'client', attributes: { 'db.system.name': 'clickhouse' } }, () =>
       timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal))),
     )
   }

@@ -10,8 +10,8 @@ import { exported } from '../../as-code/export.js'
 import { fileSchema } from '../../as-code/file-schema.js'
 import { headline } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
-import { patientClientOf } from '../connection/api-client.js'
 import { ProgressLine } from '../progress.js'
+import { patientClientOf } from './patient-client.js'
 import { planOf, summaryOf } from './plan.js'
 
 export interface ApplyOptions {

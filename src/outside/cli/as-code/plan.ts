@@ -24,10 +24,10 @@ import { lastChanges } from '../../as-code/last-changes.js'
 import { type ManagedKind, managedKinds } from '../../as-code/managed-kinds.js'
 import { type LastChanges, planReport } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
-import { patientClientOf } from '../connection/api-client.js'
 import { exitCode, UsageFault } from '../guide/exit-codes.js'
 import { ProgressLine } from '../progress.js'
 import { whenEnded } from '../try/try.js'
+import { patientClientOf } from './patient-client.js'
 
 export interface PlanOptions {
   readonly prune?: true

@@ -5,7 +5,6 @@ import { NoAnswer } from '../../../management/process/running-service.js'
 import type { Settings } from '../../../management/process/settings.js'
 import { type Client, openClient } from '../../../words/client/client.js'
 import type { HttpOptions } from '../../../words/client/http.js'
-import { clearLine } from '../progress.js'
 import { type Access, accessOf } from './access.js'
 
 /** A text as people may see it. */
@@ -14,29 +13,11 @@ type Shown = (text: string) => string
 /** A client with the key of the environment, or of a profile. `shown`: of warnings, which may repeat what was sent. */
 export const clientOf = (settings: Settings, shown?: Shown): Client => openApi(accessOf(settings), shown)
 
-/** The same for a command that may have more requests than the API answers within a minute: it goes on in the next one. */
-export const patientClientOf = (settings: Settings, shown?: Shown): Client =>
-  openApi(accessOf(settings), shown, { waitMs: 90_000, waits: sayOnce() })
-
 export const openApi = (
   { url, key, advice }: Access,
   shown: Shown = (text) => text,
   waiting: Pick<HttpOptions, 'waitMs' | 'waits'> = {},
 ): Client => openClient({ url, token: key, warned: warnOnce(shown), fetch: fetchOrSay(advice), ...waiting })
-
-/** A person would take a longer wait for a command that hangs. */
-const saidFromMs = 5_000
-
-function sayOnce(): (ms: number) => void {
-  let isSaid = false
-  return (ms) => {
-    if (isSaid || ms < saidFromMs) return
-    isSaid = true
-    process.stderr.write(
-      `${process.stderr.isTTY ? clearLine : ''}weir: The API answers no more requests of the account for ${ms / 1000} s (WEIR_RATE_LIMIT): this command waits, and goes on.\n`,
-    )
-  }
-}
 
 /** For a request without an answer, the message of `fetch` is two words, which name neither the place nor the reason. */
 const fetchOrSay =
