@@ -241,3 +241,24 @@ t.test('a terminal shows how far a long run is', { skip: !hasPython && 'needs py
   const json = last.slice(last.lastIndexOf(clearLine) + clearLine.length)
   t.equal(JSON.parse(json).differences.length, 5_000, 'the line is removed before the answer')
 })
+
+t.test(
+  'more requests than the API answers within a minute: the run goes on in the next one',
+  { skip: !hasPython && 'needs python3' },
+  async (t) => {
+    const file = join(tempDir(t), 'weir.json')
+    const { url, token, stop } = await startWeir(tempDir(t), { WEIR_RATE_LIMIT: '80' })
+    t.teardown(() => stop())
+    const many = Array.from({ length: 90 }, (_, index) => ({ description: `limited ${index}` }))
+    writeFileSync(file, JSON.stringify({ ip_policies: many }))
+    const words = ['-c', terminal, process.execPath, compiled('programs/main.js'), 'apply', file, '--json']
+    const env = { ...process.env, WEIR_API_URL: url, WEIR_API_KEY: token }
+    const { stdout: shown } = await promisify(execFile)('python3', words, { env })
+    t.equal(shown.match(/answers no more requests of the account for \d+ s/g)?.length, 1, 'it says so, once')
+    const [, done, percent] = /(\d+) of 90 entries compared, (\d+) %/.exec(shown) ?? []
+    t.equal(Number(percent), Math.floor(Number(done) / 0.9), 'and how far it is')
+    const [last = ''] = shown.trimEnd().split('\n').slice(-1)
+    const json = last.slice(last.lastIndexOf(clearLine) + clearLine.length)
+    t.equal(JSON.parse(json).differences.length, 90)
+  },
+)

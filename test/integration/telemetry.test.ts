@@ -247,6 +247,24 @@ t.test('what is exported to a collector of OpenTelemetry', async (t) => {
     },
   )
 
+  await t.test('a read of the API is a trace down to ClickHouse', async (t) => {
+    const [trace, span] = [newTrace(), newSpan()]
+    const headers = {
+      authorization: `Bearer ${weir.token}`,
+      'service-version': '2',
+      traceparent: traceparent(trace, span),
+    }
+    const response = await fetch(`${weir.url}/decisions?limit=1`, { headers })
+    t.equal(response.status, 200)
+    const spans = await spansOf(collector, trace, { 'GET /decisions': 1, query: 1 })
+    const [request] = named(spans, 'GET /decisions')
+    t.equal(request?.parentSpanId, span)
+    t.match(named(spans, 'query')[0], {
+      parentSpanId: request?.spanId,
+      attributes: { 'db.system.name': 'clickhouse' },
+    })
+  })
+
   await t.test(
     'records that are published over the API, and decisions, go on with the trace of the caller',
     async (t) => {

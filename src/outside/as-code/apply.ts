@@ -41,7 +41,7 @@ const hasToken = ({ kind: { resource } }: Difference): boolean => 'token' in res
 
 /** The version of the account's last change: asked before the account is read, so that later changes are noticed. */
 export const versionOf = async (client: Client): Promise<number> =>
-  (await client.batch({ requests: [] })).version
+  (await client.batch({ requests: [] }, { validateOnly: true })).version
 
 export class Application {
   readonly #client: Client

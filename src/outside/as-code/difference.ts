@@ -65,6 +65,7 @@ interface SecretMembers {
 interface Options {
   /** Deletes what no file describes, of the sections that the files have. */
   readonly prune?: boolean
+  readonly compared?: () => void
 }
 
 const fieldsOf = new Map(managedKinds.map((kind) => [kind, givenFields(kind.resource)]))
@@ -93,7 +94,7 @@ export class Comparison {
   /** `faults` are lines about the files; the plan is useless then. */
   async plan(
     account: ReadonlyMap<ManagedKind, readonly Live[]>,
-    { prune = false }: Options,
+    { prune = false, compared }: Options,
   ): Promise<{ readonly plan: Plan; readonly faults: readonly string[] }> {
     const differences: Difference[] = []
     const deletions: Difference[] = []
@@ -108,6 +109,7 @@ export class Comparison {
         const difference = await this.#compare(wanted)
         if (difference === undefined) unchanged += 1
         else differences.push(difference)
+        compared?.()
       }
       const names = new Map(localNames(kind, live).map((name, n) => [live[n]!, name]))
       for (const one of found.others) {
@@ -220,10 +222,11 @@ export class Comparison {
     if (isSure || !this.#isWhole(body)) return { changed, refusal: undefined }
     const isMade = changed.some(({ name }) => fields[name]!.setBy === 'client-at-creation')
     const operations = operationsOf(this.#client, kind)
+    const names = changed.map(({ name }) => name)
     const asked = await refusalOr(() =>
       isMade
         ? operations.create(sentBody(body), onlyChecked)
-        : operations.update(live.id, changesBody(fields, body, namesOf(changed)), onlyChecked),
+        : operations.update(live.id, changesBody(fields, body, names), onlyChecked),
     )
     if (asked === undefined) this.#unchecked += 1
     if (asked === undefined || typeof asked === 'string') return { changed, refusal: asked }
@@ -266,8 +269,6 @@ async function refusalOr(ask: () => Promise<JsonObject>): Promise<JsonObject | s
     return error.status_code === forbidden ? undefined : error.msg
   }
 }
-
-const namesOf = (changed: readonly FieldChange[]): string[] => changed.map(({ name }) => name)
 
 /** The members that change; null clears one. Modules are removed by themselves. */
 export const changesBody = (fields: Fields, body: Body, names: readonly string[]): JsonObject =>

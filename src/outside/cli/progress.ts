@@ -4,6 +4,8 @@ import { forTerminal } from '../../ground/core/text/terminal.js'
 
 /** The pace is that of the last seconds: an average of all of a long run says nothing of now. */
 export const paceWindowMs = 10_000
+/** What is looked at or shown more often says no more. */
+const sampleEveryMs = 100
 /** What is done sooner needs no progress. */
 const patienceMs = 2_000
 
@@ -25,9 +27,10 @@ export class Pace {
   /** To be called from time to time. `nowMs`: monotonic. Empty as long as the pace is not known, and at the end. */
   left({ done, of }: Extent, nowMs: number): string[] {
     const recent = this.#samples.filter(({ atMs }) => nowMs - atMs <= paceWindowMs)
-    this.#samples = [...recent, { atMs: nowMs, done }]
+    const isNew = nowMs - (recent.at(-1)?.atMs ?? -sampleEveryMs) >= sampleEveryMs
+    this.#samples = isNew ? [...recent, { atMs: nowMs, done }] : recent
     const [first] = recent
-    if (first === undefined) return []
+    if (first === undefined || nowMs - first.atMs < sampleEveryMs) return []
     const perMs = (done - first.done) / (nowMs - first.atMs)
     return perMs > 0 && done < of ? [`${spanText((of - done) / perMs)} left`] : []
   }
@@ -52,6 +55,7 @@ export class ProgressLine {
   readonly #beganMs: number
   readonly #pace = new Pace()
   #isShown = false
+  #shownMs = 0
 
   constructor(nowMs = monotonicMs(), output: Output = process.stderr) {
     this.#beganMs = nowMs
@@ -67,6 +71,8 @@ export class ProgressLine {
     if (!this.isWatched) return
     const details = extent === undefined ? [] : [...shareText(extent), ...this.#pace.left(extent, nowMs)]
     if (nowMs - this.#beganMs < patienceMs) return
+    if (this.#isShown && nowMs - this.#shownMs < sampleEveryMs) return
+    this.#shownMs = nowMs
     this.#output.write(`${clearLine}${forTerminal([text, ...details].join(', '))}`)
     this.#isShown = true
   }

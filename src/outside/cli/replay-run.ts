@@ -49,8 +49,11 @@ export async function replayTo(
   return replay.state === 'done' ? 0 : 1
 }
 
-const reportOf = ({ id, state, progress: { messages, of }, error }: Replay): string =>
-  `${id}: ${state}, ${messages} of ${of} messages${error === null ? '.' : `: ${error}`}`
+const reportOf = ({ error, ...replay }: Replay): string =>
+  `${progressText(replay)}${error === null ? '.' : `: ${error}`}`
+
+const progressText = ({ id, state, progress: { messages, of } }: Omit<Replay, 'error'>): string =>
+  `${id}: ${state}, ${messages} of ${of} messages`
 
 async function whenEnded(client: Client, begun: Replay, signal: AbortSignal): Promise<Replay> {
   const line = new ProgressLine()
@@ -58,7 +61,7 @@ async function whenEnded(client: Client, begun: Replay, signal: AbortSignal): Pr
     for (let replay = begun; ; replay = await client.getReplay(begun.id)) {
       if (replay.state !== 'running') return replay
       const { messages, of } = replay.progress
-      line.show(reportOf(replay), { done: messages, of })
+      line.show(progressText(replay), { done: messages, of })
       if (signal.aborted) await client.cancelReplay(begun.id)
       else await sleep(lookAgainMs, signal)
     }

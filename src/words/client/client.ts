@@ -263,7 +263,7 @@ export function openClient(options: HttpOptions): Client {
     overview: async () => http.send('GET', '/overview'),
     findings: async (options = {}) => http.send('GET', '/findings', { query: { ...options } }),
     runPolicyTests: async (tests, draft) =>
-      http.send('POST', '/policy_tests/run', { body: { tests, draft } }),
+      http.send('POST', '/policy_tests/run', { body: { tests, draft }, isRead: true }),
     policyTestCoverage: async () => http.send('GET', '/policy_tests/coverage'),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),

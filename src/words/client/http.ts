@@ -15,6 +15,8 @@ export interface HttpOptions {
   readonly timeoutMs?: number
   /** How long a call may wait in total between retries that the API asks for; 0: no retries. Default: 30 s. */
   readonly waitMs?: number
+  /** Called before each of these waits. */
+  readonly waits?: (ms: number) => void
   /** Called with each warning of an answer: it may be empty for a reason, or something saved can never apply. */
   readonly warned?: (warning: string) => void
   /** Sends requests instead of the global `fetch`, for example through a proxy. */
@@ -33,6 +35,8 @@ export interface Request {
   /** A body that is a text of this media type. */
   readonly text?: { readonly type: string; readonly text: string }
   readonly idempotencyKey?: string | undefined
+  /** A POST that writes nothing, nor begins anything. */
+  readonly isRead?: true
   readonly headers?: TraceHeaders | undefined
 }
 
@@ -47,6 +51,7 @@ export class Http {
   readonly #headers: Readonly<Record<string, string>>
   readonly #timeoutMs: number
   readonly #waitMs: number
+  readonly #waits: (ms: number) => void
   readonly #warned: (warning: string) => void
   readonly #fetchOne: Fetch
 
@@ -57,6 +62,7 @@ export class Http {
     versionHeader = 'Service-Version',
     timeoutMs = 60_000,
     waitMs = 30_000,
+    waits = () => {},
     warned = () => {},
     fetch = globalThis.fetch,
   }: HttpOptions) {
@@ -65,6 +71,7 @@ export class Http {
     this.#headers = { ...headers, ...login, [versionHeader]: '2' }
     this.#timeoutMs = timeoutMs
     this.#waitMs = waitMs
+    this.#waits = waits
     this.#warned = warned
     this.#fetchOne = fetch
   }
@@ -81,6 +88,7 @@ export class Http {
       const afterMs = isRepeatable(method, request) ? retryAfterMs(response) : undefined
       if (afterMs === undefined || waitedMs + afterMs > this.#waitMs)
         throw new ApiError(`${method} ${path}`, response.status, text)
+      this.#waits(afterMs)
       await sleep(afterMs)
       waitedMs += afterMs
     }
@@ -166,11 +174,15 @@ const unlessAborted =
 const jsonBody = (body: unknown): string | null => (body === undefined ? null : JSON.stringify(body))
 
 /**
- * Is the request idempotent? PATCH sets named fields, and lines have ids; only another POST without a key could create a
- * resource twice.
+ * Is the request idempotent? PATCH sets named fields, lines have ids, and a check writes nothing; only another POST without a
+ * key could create a resource twice.
  */
-const isRepeatable = (method: Method, { lines, idempotencyKey }: Request): boolean =>
-  method !== 'POST' || lines !== undefined || idempotencyKey !== undefined
+const isRepeatable = (method: Method, { lines, idempotencyKey, isRead, query }: Request): boolean =>
+  method !== 'POST' ||
+  lines !== undefined ||
+  idempotencyKey !== undefined ||
+  isRead === true ||
+  query?.['validate_only'] === true
 
 /** At least a second, so that an answer of 0 does not cause a busy loop. */
 function retryAfterMs({ status, headers }: Response): number | undefined {

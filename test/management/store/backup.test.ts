@@ -1,6 +1,7 @@
 /** Backups without servers: the order of what is copied, dead letters that leave meanwhile, and archives that are no backups. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { partitionsUpTo } from '../../../src/delivery/wire/partitions.js'
 import { type BackupOptions, makeBackup } from '../../../src/management/store/backup/backup.js'
@@ -66,6 +67,31 @@ t.test('what moves is copied before what takes it over, and positions before wha
     ...['position of WEIR_AUDIT_IN', 'WEIR_AUDIT_IN', 'KV_weir_behind', 'WEIR_DELIVERIES', letters],
     ...['KV_weir_key_use', 'tcp_edge'],
   ])
+})
+
+t.test('the share is that of streams as they are stored, and of kinds', async (t) => {
+  const page: RowPage = { rows: [], next: undefined }
+  const { options } = source(t, [1, 0], { tcp_edge: page, ip_policy: page })
+  const streamInfo = async () => ({ state: { messages: 10, last_seq: 10, bytes: 4 * 1024 * 1024 } })
+  const shares: number[] = []
+  await makeBackup({
+    ...options,
+    nats: { ...options.nats, streamInfo } as never,
+    counts: async () => ({ tcp_edge: 0, ip_policy: 0 }),
+    page: async (kind) => {
+      // Not more often is it told.
+      await sleep(250)
+      return options.page(kind, undefined)
+    },
+    progressed: (_what, done, of) => shares.push(Math.round((100 * done) / of)),
+  })
+  const [first = 100, ...later] = shares
+  t.ok(first <= 10, 'of the first stream')
+  t.strictSame(
+    later.slice(-2),
+    [90, 100],
+    'eight streams, which were copied twice, and a kind; and the other',
+  )
 })
 
 t.test('dead letters that leave meanwhile', async (t) => {

@@ -106,27 +106,31 @@ t.test('nothing answers', async (t) => {
 /** A terminal, and what a person sees on it. */
 const terminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
 
-t.test('a terminal shows how many requests were made', { skip: !hasPython && 'needs python3' }, async (t) => {
-  let answered = 0
-  const server = createServer((request, response) => {
-    const [, list = ''] = /^\/(\w+)/.exec(request.url!) ?? []
-    answered += 1
-    // The third one lets the person wait.
-    const answer = JSON.stringify({ [list]: [], uri: '', next_page_uri: null })
-    setTimeout(() => response.end(answer), answered === 3 ? 2_500 : 0)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const words = ['-c', terminal, process.execPath, compiled('programs/main.js'), 'import', 'ngrok', url]
-  const env = { ...process.env, NGROK_API_KEY: 'k' }
-  const { stdout: shown } = await promisify(execFile)('python3', words, { env })
-  t.ok(shown.includes(`${clearLine}4 requests`), shown)
-  t.ok(shown.includes(`${clearLine}{}`), 'removed before the file is written')
-  answered = 0
-  const { output } = await weir(['ngrok', url], { NGROK_API_KEY: 'k' })
-  t.notMatch(output, /requests/, 'a pipe gets none of it')
-})
+t.test(
+  'a terminal shows which list is asked for, how many requests were made, and the share',
+  { skip: !hasPython && 'needs python3' },
+  async (t) => {
+    let answered = 0
+    const server = createServer((request, response) => {
+      const [, list = ''] = /^\/(\w+)/.exec(request.url!) ?? []
+      answered += 1
+      // The third one lets the person wait.
+      const answer = JSON.stringify({ [list]: [], uri: '', next_page_uri: null })
+      setTimeout(() => response.end(answer), answered === 3 ? 2_500 : 0)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const words = ['-c', terminal, process.execPath, compiled('programs/main.js'), 'import', 'ngrok', url]
+    const env = { ...process.env, NGROK_API_KEY: 'k' }
+    const { stdout: shown } = await promisify(execFile)('python3', words, { env })
+    t.ok(shown.includes(`${clearLine}/edges/tcp, 4 requests, 12 %`), shown)
+    t.ok(shown.includes(`${clearLine}{}`), 'removed before the file is written')
+    answered = 0
+    const { output } = await weir(['ngrok', url], { NGROK_API_KEY: 'k' })
+    t.notMatch(output, /requests/, 'a pipe gets none of it')
+  },
+)
 
 t.test('called wrongly', async (t) => {
   const api = 'https://api.example.com'

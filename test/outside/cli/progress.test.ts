@@ -35,6 +35,19 @@ t.test('on a terminal, what lasts shows its share and the time that is left', (t
   t.end()
 })
 
+t.test('what is shown many times a second costs little', (t) => {
+  const terminal = output(true)
+  const line = new ProgressLine(0, terminal)
+  const of = 100_000
+  for (let done = 0; done < of; done += 1) line.show('many', { done, of }, 3_000 + done / 100)
+  t.ok(terminal.written.length <= 11, `${terminal.written.length} lines in a second`)
+  t.equal(terminal.written.at(1), `${clearLine}many, 10 %, 1 s left`)
+  line.end()
+  line.show('again, above which something else was printed', { done: 0, of: 0 }, 4_000)
+  t.match(terminal.written.at(-1), /again/, 'what was removed is shown at once')
+  t.end()
+})
+
 t.test('a file or a pipe gets nothing', (t) => {
   const file = output(false)
   const line = new ProgressLine(0, file)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { StartFault } from '../../../src/ground/core/errors.js'
 import { readPolicyFile } from '../../../src/judging/evaluate/portable/policy-file.js'
+import { imported, importedSystems } from '../../../src/outside/import/import.js'
 import { answersOf, importOf, type Json, textOf } from './fixtures.js'
 
 const isObject = (value: unknown): value is Json =>
@@ -141,5 +142,22 @@ for (const system of ['ngrok', 'crowdsec', 'cloudflare-lists', 'outpost'] as con
       { numRuns: 200 },
     )
     t.ok(refusals < 150, `${refusals} of 200 could not be read`)
+    t.end()
+  })
+
+for (const system of Object.keys(placesIn) as (keyof typeof placesIn)[])
+  t.test(`${system}: each item is counted once, of those that are known`, (t) => {
+    const counted: (readonly [number, number])[] = []
+    const progressed = (done: number, of: number) => counted.push([done, of])
+    const documents = [{ name: '', value: answersOf(system) }]
+    imported(importedSystems[system]!, documents, { atMs: 0, nowMs: 0, progressed })
+    const of = counted.length
+    t.ok(of > 3, `${of} items`)
+    t.strictSame(
+      counted.map(([done]) => done),
+      Array.from({ length: of }, (_, index) => index + 1),
+    )
+    t.ok(counted.every(([done, known]) => done <= known && known <= of))
+    t.strictSame(counted.at(-1), [of, of])
     t.end()
   })

@@ -34,10 +34,12 @@ async function serverOf(t: Test, answerTo: (path: string, origin: string) => Ans
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-async function documentsOf(name: string, url: string): Promise<Document[]> {
+type Progressed = ConstructorParameters<typeof RemoteApi>[2]
+
+async function documentsOf(name: string, url: string, progressed?: Progressed): Promise<Document[]> {
   const { ask, headersFor } = importedSystems[name]!
   const documents: Document[] = []
-  for await (const document of ask(new RemoteApi(url, headersFor(key)))) documents.push(document)
+  for await (const document of ask(new RemoteApi(url, headersFor(key), progressed))) documents.push(document)
   return documents
 }
 
@@ -65,6 +67,15 @@ t.test('ngrok: every list, every page, and lists that are not there', async (t) 
     ['ipp_2', 'ipp_1'],
   )
   t.ok(asked.length > 15, `${asked.length} requests`)
+  const shown: Parameters<NonNullable<Progressed>>[0][] = []
+  await documentsOf('ngrok', url, (progress) => shown.push(progress))
+  t.match(shown.slice(0, 3), [
+    { requests: 1, list: { name: '/ip_policies', done: 0 } },
+    { requests: 2, list: { name: '/ip_policies', done: 0 } },
+    { requests: 3, list: { name: '/ip_policy_rules', done: 1 } },
+  ])
+  const { done = 0, of } = shown.at(-1)?.list ?? {}
+  t.equal(done + 1, of, 'the last one is the last of all lists')
   for (const { headers } of asked) t.match(headers, { authorization: `Bearer ${key}`, 'ngrok-version': '2' })
 })
 

@@ -48,6 +48,8 @@ export interface BackupOptions {
 const roundsMax = 3
 /** What a row counts in the progress, next to the bytes of streams. */
 const rowUnits = 512
+/** And a kind: a statement takes as long as the server needs for so many bytes. */
+const kindUnits = 4 * 1024 * 1024
 
 /** Resolves with what it holds. Throws if it is not whole; then nothing is left of it. */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
@@ -69,7 +71,7 @@ async function copyAll(options: BackupOptions, writer: BackupWriter): Promise<Ma
   const { nats, partitions, keyFingerprint } = options
   const progress = await openProgress(options)
   const copy = (names: readonly string[], round = 0) =>
-    copyStreams(names, { nats, partitions, writer, copied: progress.bytes, round })
+    copyStreams(names, { nats, partitions, writer, copied: progress.streams, round })
   const first = await copy(firstStreams)
   const versions = await options.versions()
   const { streams, left } = await copyMoving(options, (names, round) => copy(names, round))
@@ -111,7 +113,7 @@ async function copyKind(
   versions: Versions,
   { page }: Pick<BackupOptions, 'page'>,
   writer: BackupWriter,
-  copied: (kind: string, rows: number) => void,
+  copied: (kind: string, rows: number, isLast: boolean) => void,
 ): Promise<KindInBackup> {
   const files: CopiedFile[] = []
   let count = 0
@@ -127,32 +129,40 @@ async function copyKind(
       files.push(fileOf(file, bytes))
     }
     count += kept.length
-    copied(kind, rows.length)
+    copied(kind, rows.length, next === undefined)
     after = next
   } while (after !== undefined)
   return { kind, rows: count, files }
 }
 
-/** Bytes of streams as the server counts them, and rows; what is copied twice counts once. */
+/** Bytes of streams as the server counts them, kinds and their rows; what is copied twice counts once. */
 async function openProgress({ nats, partitions, counts, progressed }: BackupOptions) {
   const names = [...firstStreams, ...movingStreams(partitions), ...lastStreams]
   const infos = await Promise.all(names.map((name) => nats.streamInfo(name)))
-  const streamBytes = infos.reduce((sum, info) => sum + (info?.state.bytes ?? 0), 0)
-  const rowsOf = await counts()
-  const allRows = Object.values(rowsOf).reduce((sum, count) => sum + count, 0)
-  const of = streamBytes + allRows * rowUnits
-  let done = 0
+  const sizes = new Map(names.map((name, index) => [name, infos[index]?.state.bytes ?? 0]))
+  const rowsOf = Object.values(await counts())
+  const of = sum(sizes.values()) + rowsOf.length * kindUnits + sum(rowsOf) * rowUnits
+  const copiedOf = new Map<string, number>()
+  let tables = 0
   let shownMs = 0
-  const advance = (what: string, by: number): void => {
-    done = Math.min(of, done + by)
+  const show = (what: string): void => {
     if (monotonicMs() - shownMs < showEveryMs) return
     shownMs = monotonicMs()
-    progressed(what, done, of)
+    progressed(what, Math.min(of, sum(copiedOf.values()) + tables), of)
+  }
+  const copied = (stream: string, bytes: number): void => {
+    copiedOf.set(stream, Math.min(sizes.get(stream) ?? 0, (copiedOf.get(stream) ?? 0) + bytes))
+    show(stream)
   }
   return {
-    bytes: advance,
-    rows: (kind: string, rows: number) => advance(kind, rows * rowUnits),
+    streams: { some: copied, all: (stream: string) => copied(stream, Number.POSITIVE_INFINITY) },
+    rows(kind: string, rows: number, isLast: boolean): void {
+      tables += rows * rowUnits + (isLast ? kindUnits : 0)
+      show(kind)
+    },
   }
 }
+
+const sum = (counts: Iterable<number>): number => [...counts].reduce((all, count) => all + count, 0)
 
 const showEveryMs = 200

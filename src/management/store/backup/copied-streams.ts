@@ -17,8 +17,11 @@ import { type CopiedFile, fileOf, type StreamInBackup } from './manifest.js'
 
 type Copying = Pick<Nats, 'copies' | 'streamInfo'>
 
-/** Called with how many bytes of a stream were copied. */
-type Copied = (stream: string, bytes: number) => void
+interface Copied {
+  /** So many bytes more, which the server has compressed. */
+  some(stream: string, bytes: number): void
+  all(stream: string): void
+}
 
 /** Of one file: a checksum is known before much is read. */
 const fileBytesMax = 8 * 1024 * 1024
@@ -85,13 +88,14 @@ async function copyStream(
   for await (const chunk of chunks) {
     waiting.push(chunk)
     size += chunk.length
-    copied(name, chunk.length)
+    copied.some(name, chunk.length)
     if (size < fileBytesMax) continue
     write(Buffer.concat(waiting))
     waiting = []
     size = 0
   }
   if (size > 0) write(Buffer.concat(waiting))
+  copied.all(name)
   return { config, state, consumers, files }
 }
 

@@ -14,6 +14,7 @@ import { monotonicMs, sleep, within, yieldTurn } from '../../../ground/core/cloc
 import { badRequest, StartFault } from '../../../ground/core/errors.js'
 import { newId } from '../../../ground/core/ids.js'
 import { ReleasedBuffers } from '../../../ground/core/released-buffers.js'
+import { traced } from '../../../ground/core/telemetry/tracing.js'
 import {
   type Cluster,
   clusterAt,
@@ -138,7 +139,9 @@ export class Clickhouse {
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
     }
-    return timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal)))
+    return traced('query', { kind: 'client', attributes: { 'db.system.name': 'clickhouse' } }, () =>
+      timed(timeoutMs, (signal) => whenReplicasAreReady(signal, () => read(signal))),
+    )
   }
 
   command(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<void> {

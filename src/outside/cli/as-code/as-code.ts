@@ -10,8 +10,8 @@ import { exported } from '../../as-code/export.js'
 import { fileSchema } from '../../as-code/file-schema.js'
 import { headline } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
-import { clientOf } from '../connection/api-client.js'
 import { ProgressLine } from '../progress.js'
+import { patientClientOf } from './patient-client.js'
 import { planOf, summaryOf } from './plan.js'
 
 export interface ApplyOptions {
@@ -34,7 +34,7 @@ export async function exportAccount(
 ): Promise<void> {
   const text = schema
     ? `${JSON.stringify(fileSchema(), undefined, 2)}\n`
-    : exported(await readAccount(clientOf(settings)), json)
+    : exported(await readAccount(patientClientOf(settings)), json)
   if (output === undefined) process.stdout.write(text)
   else await writeFile(output, text)
 }
@@ -49,7 +49,7 @@ export async function applyFiles(
 ): Promise<void> {
   const files = SourceFiles.read(paths, environment())
   const { concealed } = files
-  const client = clientOf(settings, (warning) => concealed.answer(warning))
+  const client = patientClientOf(settings, (warning) => concealed.answer(warning))
   return concealed.guard(() => applied(client, files, options))
 }
 

@@ -24,9 +24,10 @@ import { lastChanges } from '../../as-code/last-changes.js'
 import { type ManagedKind, managedKinds } from '../../as-code/managed-kinds.js'
 import { type LastChanges, planReport } from '../../as-code/plan-report.js'
 import { SourceFiles } from '../../as-code/source-files.js'
-import { clientOf } from '../connection/api-client.js'
 import { exitCode, UsageFault } from '../guide/exit-codes.js'
+import { ProgressLine } from '../progress.js'
 import { whenEnded } from '../try/try.js'
+import { patientClientOf } from './patient-client.js'
 
 export interface PlanOptions {
   readonly prune?: true
@@ -55,7 +56,7 @@ export async function planFiles(
     throw new UsageFault('--json and --markdown exclude each other: give one of them.')
   const files = SourceFiles.read(paths, environment())
   const { concealed } = files
-  const client = clientOf(settings, (warning) => concealed.answer(warning))
+  const client = patientClientOf(settings, (warning) => concealed.answer(warning))
   return concealed.guard(async () => {
     const planned = await planOf(client, files, options)
     const effect = concealed.answer(await effectOf(client, planned, options))
@@ -93,9 +94,32 @@ export async function planOf(
   { prune = false }: { prune?: boolean },
 ): Promise<PlannedAccount> {
   const account = await readAccount(client)
-  const { plan, faults } = await new Comparison(client, files).plan(account, { prune })
+  const { plan, faults } = await compared(new Comparison(client, files), account, prune, countOf(files))
   if (faults.length > 0) throw new StartFault(faults.join('\n'))
   return { plan, account }
+}
+
+const countOf = ({ entries }: SourceFiles): number =>
+  [...entries.values()].reduce((sum, { length }) => sum + length, 0)
+
+/** The API is asked about each difference. `of`: entries. */
+async function compared(
+  comparison: Comparison,
+  account: PlannedAccount['account'],
+  prune: boolean,
+  of: number,
+): ReturnType<Comparison['plan']> {
+  const line = new ProgressLine()
+  let done = 0
+  const show = (): void => {
+    done += 1
+    line.show(`${done} of ${of} entries compared`, { done, of })
+  }
+  try {
+    return await comparison.plan(account, { prune, compared: show })
+  } finally {
+    line.end()
+  }
 }
 
 const policyTestKind = managedKinds.find(({ name }) => name === 'policyTest')!

@@ -4,6 +4,7 @@ import { sentenceForTerminal } from '../../../ground/core/text/times.js'
 import { NoAnswer } from '../../../management/process/running-service.js'
 import type { Settings } from '../../../management/process/settings.js'
 import { type Client, openClient } from '../../../words/client/client.js'
+import type { HttpOptions } from '../../../words/client/http.js'
 import { type Access, accessOf } from './access.js'
 
 /** A text as people may see it. */
@@ -12,8 +13,11 @@ type Shown = (text: string) => string
 /** A client with the key of the environment, or of a profile. `shown`: of warnings, which may repeat what was sent. */
 export const clientOf = (settings: Settings, shown?: Shown): Client => openApi(accessOf(settings), shown)
 
-export const openApi = ({ url, key, advice }: Access, shown: Shown = (text) => text): Client =>
-  openClient({ url, token: key, warned: warnOnce(shown), fetch: fetchOrSay(advice) })
+export const openApi = (
+  { url, key, advice }: Access,
+  shown: Shown = (text) => text,
+  waiting: Pick<HttpOptions, 'waitMs' | 'waits'> = {},
+): Client => openClient({ url, token: key, warned: warnOnce(shown), fetch: fetchOrSay(advice), ...waiting })
 
 /** For a request without an answer, the message of `fetch` is two words, which name neither the place nor the reason. */
 const fetchOrSay =

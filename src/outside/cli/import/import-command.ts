@@ -8,6 +8,7 @@ import { parseTimestamp } from '../../../ground/core/text/timestamp.js'
 import { NoAnswer } from '../../../management/process/running-service.js'
 import { environment } from '../../../management/process/settings.js'
 import { written } from '../../as-code/export.js'
+import type { ImportOptions } from '../../import/draft/import-run.js'
 import { type ImportedSystem, imported, importedSystems } from '../../import/import.js'
 import { type Document, readDocuments } from '../../import/input/document.js'
 import { RemoteApi, Unanswered } from '../../import/input/remote-api.js'
@@ -42,8 +43,7 @@ export async function importFrom(
   const atMs = at === undefined ? undefined : timeOf(at)
   const { documents, writtenAtMs } = await inputOf(system, source, keyFile, nowMs)
   const importOptions = { atMs: atMs ?? writtenAtMs, nowMs, awsAccount }
-  const { file, ...result } = inSource(source, () => imported(system, documents, importOptions))
-  const text = written(file)
+  const { text, ...result } = inSource(source, () => importedText(system, documents, importOptions))
   if (output === undefined) process.stdout.write(text)
   else await writeFile(output, text)
   const summary = { counts: countsIn(result.report), remarks: result.remarks, items: result.report }
@@ -51,6 +51,19 @@ export async function importFrom(
   if (json) process.stdout.write(`${forTerminal(JSON.stringify(summary))}\n`)
   else process.stderr.write(`${forTerminal(importReport(result, report))}\n`)
   return strict && summary.counts.not_taken > 0 ? 1 : 0
+}
+
+/** The file as a text, and what became of each item. */
+function importedText(system: ImportedSystem, documents: readonly Document[], options: ImportOptions) {
+  const line = new ProgressLine()
+  const progressed = (done: number, of: number): void => line.show(`${done} of ${of} items`, { done, of })
+  try {
+    const { file, ...result } = imported(system, documents, { ...options, progressed })
+    line.show('writing the file')
+    return { ...result, text: written(file) }
+  } finally {
+    line.end()
+  }
 }
 
 /** An importer knows places in the documents, but not where these came from. */
@@ -78,8 +91,9 @@ async function inputOf(system: ImportedSystem, source: string, keyFile: string |
   if (!isAddress(source)) return readDocuments(source, nowMs)
   if (!URL.canParse(source)) throw new UsageFault(`${source} is not the address of an API.`)
   const line = new ProgressLine()
-  const asked = (requests: number): void => line.show(`${requests} requests`)
-  const api = new RemoteApi(source, system.headersFor(keyOf(system, keyFile)), asked)
+  const api = new RemoteApi(source, system.headersFor(keyOf(system, keyFile)), ({ requests, list }) =>
+    line.show([...(list === undefined ? [] : [list.name]), `${requests} requests`].join(', '), list),
+  )
   const documents: Document[] = []
   try {
     for await (const document of system.ask(api)) documents.push(document)

@@ -14,6 +14,8 @@ export interface ImportOptions {
   readonly nowMs: number
   /** The account at AWS of targets that are named without it. */
   readonly awsAccount?: string | undefined
+  /** Called with how many items became something, or are refused, of those that are known. */
+  readonly progressed?: (items: number, of: number) => void
 }
 
 export interface Imported {
@@ -31,6 +33,7 @@ export class ImportRun {
   readonly options: ImportOptions
   readonly #items: Item[] = []
   readonly #remarks = new Set<string>()
+  #settled = 0
 
   constructor(options: ImportOptions) {
     this.options = options
@@ -43,7 +46,10 @@ export class ImportRun {
   item(kind: string, place: string, value: unknown, meaningless: readonly string[] = []): Item {
     if (this.#items.length >= itemsMax)
       throw new StartFault(`The input has more than ${itemsMax} items: import a part of it at a time.`)
-    const item = new Item(kind, place, value, meaningless)
+    const item = new Item(kind, place, value, meaningless, () => {
+      this.#settled += 1
+      this.options.progressed?.(this.#settled, this.#items.length)
+    })
     this.#items.push(item)
     return item
   }

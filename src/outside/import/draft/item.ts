@@ -33,17 +33,27 @@ export class Item {
   readonly #read: Set<string>
   readonly #children: Item[] = []
   readonly #changes: string[] = []
+  readonly #settled: () => void
   #called: string | undefined
   #made: Made | undefined
   #reason: string | undefined
 
-  /** `meaningless`: members that mean nothing outside of the other system. */
-  constructor(kind: string, place: string, given: unknown, meaningless: readonly string[]) {
+  /** `meaningless`: members that mean nothing outside of the other system. `settled`: called once its outcome is known. */
+  constructor(
+    kind: string,
+    place: string,
+    given: unknown,
+    meaningless: readonly string[],
+    settled: () => void = () => {},
+  ) {
+    this.#settled = settled
     this.kind = kind
     this.place = place
     this.values = isObject(given) ? given : nothing
     this.#read = new Set(meaningless)
-    if (!isObject(given)) this.#reason = 'It is not an object.'
+    if (isObject(given)) return
+    this.#reason = 'It is not an object.'
+    settled()
   }
 
   get id(): string {
@@ -109,6 +119,7 @@ export class Item {
   }
 
   become(made: Made): void {
+    this.#settle()
     this.#made = made
   }
 
@@ -118,8 +129,13 @@ export class Item {
 
   /** A part of it is not taken either, unless that was said before. */
   refuse(reason: string): void {
+    this.#settle()
     this.#reason ??= reason
     for (const child of this.#children) child.refuse(`Its ${this.kind} is not taken.`)
+  }
+
+  #settle(): void {
+    if (this.#made === undefined && this.#reason === undefined) this.#settled()
   }
 
   /** `nameOf`: the name of an entry in the file. */

@@ -8,22 +8,34 @@ const requestsMax = 20_000
 /** There is no server, or it failed. */
 export class Unanswered extends StartFault {}
 
+/** How far the requests are: which of the lists is read, as far as it is known how many there are. */
+interface Asked {
+  readonly requests: number
+  readonly list?: { readonly name: string; readonly done: number; readonly of: number } | undefined
+}
+
 export class RemoteApi {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
   #bytesLeft = inputBytesMax
   #requests = 0
-  readonly #asked: (requests: number) => void
+  #list: Asked['list']
+  readonly #asked: (asked: Asked) => void
 
   /** `base`: its address, to which paths are appended. `asked`: called before each request. */
   constructor(
     base: string,
     headers: Readonly<Record<string, string>>,
-    asked: (requests: number) => void = () => {},
+    asked: (asked: Asked) => void = () => {},
   ) {
     this.#asked = asked
     this.#base = base.replace(/\/+$/, '')
     this.#headers = headers
+  }
+
+  /** What is asked for from now on; `done` of `of` lists are there. */
+  begins(name: string, done: number, of: number): void {
+    this.#list = { name, done, of }
   }
 
   /** The answer of a path, or of the address of a page. */
@@ -39,7 +51,7 @@ export class RemoteApi {
     const { origin, href } = this.#checked(this.#urlOf(pathOrPage))
     this.#requests += 1
     if (this.#requests > requestsMax) throw new StartFault(`${origin} has more than ${requestsMax} pages.`)
-    this.#asked(this.#requests)
+    this.#asked({ requests: this.#requests, list: this.#list })
     const answer = await this.#answerOf(href)
     const text = await this.#textOf(answer, href)
     const { status } = answer

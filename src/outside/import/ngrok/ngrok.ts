@@ -89,7 +89,8 @@ const listPaths: readonly string[] = [
 
 export async function* askNgrok(api: RemoteApi): AsyncGenerator<Document> {
   let found = 0
-  for (const path of listPaths) {
+  for (const [index, path] of listPaths.entries()) {
+    api.begins(path, index, listPaths.length)
     for (let page: string | undefined = path; page !== undefined; ) {
       const value = await api.find(page)
       found += Number(value !== undefined)
