@@ -1,7 +1,7 @@
 /** Carries out the faults of a plan, and mends everything in the end. */
 import type { RoleName } from '../deployment.js'
 import type { Stream } from '../nats/stream.js'
-import { type Action, processesOf } from '../plan.js'
+import { type Action, processesOf, type ServiceFate } from '../plan.js'
 import type { Stage } from '../stage.js'
 import { world } from '../world/scheduler.js'
 import { noteLost } from './loss.js'
@@ -27,41 +27,59 @@ export class Saboteur {
     this.#stage.witness.note('fault', `${does} ${JSON.stringify(about)}`)
     switch (action.does) {
       case 'kill':
-        return this.#kill(action.process, action.downMs)
+        this.#kill(action.process, action.downMs)
+        break
       case 'kill all':
         for (const name of processesOf(this.#stage.plan.setup)) this.#kill(name, action.downMs)
-        return
+        break
       case 'break':
-        return this.#stage.network.break(({ name }) => name.startsWith(`${action.process}#`))
+        this.#stage.network.break(({ name }) => name.startsWith(`${action.process}#`))
+        break
       case 'kill server':
-        return this.#killServer(action.downMs)
+        this.#killServer(action.downMs)
+        break
       case 'freeze server':
         this.#stage.host.frozenUntilMs = this.#stage.scheduler.nowMs + action.ms
-        return
+        break
       case 'clickhouse':
-        this.#stage.clickhouse = action.fate
-        return this.#after(action.ms, () => {
-          this.#stage.clickhouse = 'answered'
-        })
-      case 'service': {
-        const service = this.#stage.services[action.service]!
-        this.#stage.fates.set(service, action.fate)
-        return this.#after(action.ms, () => this.#stage.fates.delete(service))
-      }
+        this.#disturbClickhouse(action.fate, action.ms)
+        break
+      case 'service':
+        this.#disturbService(action.service, action.fate, action.ms)
+        break
       case 'lose last':
-        return this.#loseLast(action.stream, action.count)
+        this.#loseLast(action.stream, action.count)
+        break
       case 'forget':
-        return this.#forget(action.stream, action.kills)
+        this.#forget(action.stream, action.kills)
+        break
       case 'put back':
-        return this.#putBack(action.stream)
-      case 'clock': {
-        const life = this.#stage.deployment.lives.get(action.process)
-        if (life !== undefined) life.process.clockAheadMs += action.byMs
-        return
-      }
+        this.#putBack(action.stream)
+        break
+      case 'clock':
+        this.#setClock(action.process, action.byMs)
+        break
       default:
         throw new Error(`${action.does} is no fault.`)
     }
+  }
+
+  #disturbClickhouse(fate: Stage['clickhouse'], ms: number): void {
+    this.#stage.clickhouse = fate
+    this.#after(ms, () => {
+      this.#stage.clickhouse = 'answered'
+    })
+  }
+
+  #disturbService(index: number, fate: ServiceFate, ms: number): void {
+    const service = this.#stage.services[index]!
+    this.#stage.fates.set(service, fate)
+    this.#after(ms, () => this.#stage.fates.delete(service))
+  }
+
+  #setClock(name: string, byMs: number): void {
+    const life = this.#stage.deployment.lives.get(name)
+    if (life !== undefined) life.process.clockAheadMs += byMs
   }
 
   #kill(name: string, downMs: number): void {
