@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Answer, Broken, NotChecked, shown } from './answer.js'
 
-export interface Question {
+interface Question {
   /** Texts and bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown
   /** Undefined removes a header that is sent by default. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { type Json, NotChecked } from './answer.js'
 
-export interface Delivery {
+interface Delivery {
   readonly headers: IncomingHttpHeaders
   /** Uncompressed. */
   readonly body: string
@@ -11,7 +11,7 @@ export interface Delivery {
   readonly status: number
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -123,7 +123,7 @@ function announcement({ url, listen, natsUrl, isReadOnly, isWithLimits }: Target
   const lines = [
     `${url}: this run writes, all of it as "${label}", and removes it at its end, also after Ctrl-C:`,
     '- edges, routes, backends, IP policies, IP lists, certificates, names and API keys, which end in an hour by themselves',
-    `- some 40 records of names below ${label}.example, over HTTP${natsUrl === undefined ? '' : ' and NATS'}`,
+    `- fewer than a hundred records of names below ${label}.example, over HTTP${natsUrl === undefined ? '' : ' and NATS'}`,
     ...(listen === undefined
       ? []
       : [`- destinations that lead to ${listen}, subscriptions to them, and a replay`]),

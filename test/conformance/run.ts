@@ -5,7 +5,7 @@ import { type Clause, type Need, needs } from './clause.js'
 import { chapters } from './clauses.js'
 import { type Target, Visit } from './visit.js'
 
-export interface Finding {
+interface Finding {
   readonly asked: string
   readonly should: string
   readonly came: string
@@ -29,7 +29,7 @@ export interface Outcome {
   readonly left: readonly string[]
 }
 
-export interface RunOptions {
+interface RunOptions {
   /** Numbers of clauses; a whole hundred stands for its chapter. Default: all. */
   readonly only?: readonly number[]
   readonly interrupted?: AbortSignal

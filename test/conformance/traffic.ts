@@ -84,7 +84,7 @@ interface Sent {
   readonly requested: Json
 }
 
-export interface Traffic {
+interface Traffic {
   readonly sent: Sent
   readonly host: string
   readonly destinationId: string

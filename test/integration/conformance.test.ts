@@ -1,4 +1,6 @@
 /** The contract, checked against a deployment from outside: all of it is held, and a promise that is broken is found. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../src/delivery/nats-server/nats-probe.js'
 import { openBreakingProxy } from '../conformance/broken/breaking-proxy.js'
@@ -97,11 +99,13 @@ t.test('the contract', async (t) => {
     const { token: key, id } = await weir.api.apiKey.create({ rights: ['read'] })
     const newest = async () => (await weir.api.changes().next()).value?.version
     const before = await newest()
-    const running = command(['--url', weir.url, '--read-only'], key!)
+    const junit = join(tempDir(t), 'conformance.xml')
+    const running = command(['--url', weir.url, '--read-only', '--junit', junit], key!)
     t.match(await running.ended, { code: 0 })
     t.match(running.output(), /^ {2}held +1705/m)
     t.match(running.output(), / 0 broken/)
     t.equal(await newest(), before)
+    t.match(readFileSync(junit, 'utf8'), /<testcase classname="conformance" name="101 [^>]+\/>/)
     await weir.api.apiKey.delete(id)
   })
 
@@ -121,6 +125,21 @@ t.test('the contract', async (t) => {
     const planned = command(['--url', weir.url, '--plan'])
     t.match(await planned.ended, { code: 0 })
     t.match(planned.output(), /this run writes, all of it as "conformance-[0-9a-f]{10}"/)
+  })
+
+  await t.test('a broken promise is reported with its page, the question and the answer', async (t) => {
+    const proxy = await openBreakingProxy(t, weir.url)
+    proxy.breaks = breaksOf(token).find(({ number }) => number === 101)!.by
+    const running = command(['--url', proxy.url, '--only', '101'])
+    t.match(await running.ended, { code: 1 })
+    const said = [
+      /^ {2}BROKEN +101 .*$/,
+      /^ +page: +docs\/api\.md#requests$/,
+      /^ +asked: +GET \/ip_policies$/,
+      /^ +should: +WWW-Authenticate is Bearer, not $/,
+      /^ +came: +401 \{"error_code":"ERR_UNAUTHENTICATED"/,
+    ]
+    for (const line of said) t.match(running.output(), new RegExp(line.source, 'm'))
   })
 
   await t.test('each promise that is broken is found by its number', async (t) => {

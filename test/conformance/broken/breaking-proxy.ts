@@ -20,7 +20,7 @@ export interface Break {
   readonly answer?: (received: Received, sent: Sent) => Received
 }
 
-export interface BreakingProxy {
+interface BreakingProxy {
   readonly url: string
   /** What is broken now; nothing at first. */
   breaks: Break

@@ -1,4 +1,5 @@
 /** Audit events: one per change, in order, with the resource as the API shows it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Broken, type Json, shown } from '../answer.js'
 import type { Chapter } from '../clause.js'
@@ -9,12 +10,17 @@ const objects = ['ip_policy', 'ip_policy_rule', 'tcp_edge', 'api_key', 'event_de
 const verbs = ['created', 'updated', 'deleted']
 
 /** A destination that gets the audit events of some kinds; those of other clients are left aside by their ids. */
-async function openAudit(visit: Visit): Promise<{ path: string; since: number }> {
+async function openAudit(visit: Visit): Promise<{ path: string }> {
   const { id, path } = await destinationAt(visit, 'audited')
   const sources = objects.flatMap((object) => verbs.map((verb) => ({ type: `${object}_${verb}.v0` })))
   await subscribed(visit, id, ...sources)
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
-  return { path, since: Date.now() }
+  const collector = await visit.collector
+  await visit.within(20, 'an audit event of a new policy', async () => {
+    await visit.make('/ip_policies')
+    await sleep(1_000)
+    return collector.events(path).length > 0 ? true : undefined
+  })
+  return { path }
 }
 
 /** The events about a resource, once there are so many; the same event may come twice. */

@@ -1,4 +1,5 @@
 /** What changes a delivery: pauses, replays, subscriptions that begin, change and end. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Broken, type Json, shown } from '../answer.js'
 import type { Chapter } from '../clause.js'
 import {
@@ -77,7 +78,7 @@ export const deliveryChanges: Chapter = {
         ;(await visit.ask.patch(source, { filter: `conn.server_name == '${host}' && conn.bytes_in > 5` })).is(
           200,
         )
-        await new Promise((resolve) => setTimeout(resolve, 2_000))
+        await sleep(2_000)
         const [small, large] = several(visit, host, 2)
         ;(
           await publish(

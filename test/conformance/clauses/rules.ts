@@ -1,6 +1,10 @@
 /** Rules that end, lists that rules name, and drafts of both. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chapter } from '../clause.js'
 import { client, decides, deny, guarded } from '../questions.js'
+
+/** Long enough to ask about it before. */
+const lastsMs = 4_000
 
 export const rules: Chapter = {
   title: 'Rules that change',
@@ -12,11 +16,11 @@ export const rules: Chapter = {
       needs: ['writes'],
       check: async (visit) => {
         const { policy, by } = await guarded(visit)
-        const endsAt = Date.now() + 4_000
+        const endsAt = Date.now() + lastsMs * Math.min(visit.target.patience ?? 1, 3)
         const rule = { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' }
         await visit.make('/ip_policy_rules', { ...rule, expires_at: new Date(endsAt).toISOString() })
         await decides(visit, by(client), 'allow')
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, endsAt - Date.now())))
+        await sleep(Math.max(0, endsAt - Date.now()))
         await decides(visit, by(client), 'block')
         const past = await visit.ask.post('/ip_policy_rules', {
           ...rule,
