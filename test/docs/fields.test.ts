@@ -20,6 +20,7 @@ import { fieldReference } from '../../src/words/event/field-reference.js'
 import { withTables } from '../../src/words/event/field-tables.js'
 import type { DecisionName } from '../../src/words/shape/decisions/logged-decision.js'
 import { performanceTables } from '../bench/performance-tables.js'
+import { clauseTables } from '../conformance/clause-table.js'
 import { httpLines } from '../delivery/deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { attributeTables } from './attribute-table.js'
@@ -36,6 +37,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
   const others = {
     ...performanceTables,
     ...attributeTables,
+    ...clauseTables,
     ...ddlTables,
     ...boundsTables,
     ...chartTables,
@@ -55,10 +57,12 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
     'exits',
     'fields',
     'functions',
+    'hidden',
     'machines',
     'names',
     'performance',
     'plans',
+    'promises',
     'records',
     'sqlTypes',
     'values',

@@ -71,7 +71,9 @@ export function planOf(seed: number): Plan {
   let records = 0
   for (let message = 0; message < 14; message++) {
     const count = random.chance(0.3) ? 1 + random.below(6) : 1
-    const of = Array.from({ length: count }, () => ({ number: (records += 1), sort: sortOf(random) }))
+    const first = records + 1
+    const of = Array.from({ length: count }, (_, at) => ({ number: first + at, sort: sortOf(random) }))
+    records += count
     actions.push({ atMs: when(), does: 'publish', message, records: of })
   }
   for (let number = 0; number < 6; number++) {

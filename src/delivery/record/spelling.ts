@@ -33,12 +33,15 @@ export function spellAlike<R extends TrafficRecord>(record: R): R {
  * way it spells a name.
  */
 export function serverHost(name: string): string {
-  const relative = name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name
+  const relative = withoutFinalDot(name)
   if (isPlain.test(relative)) return relative.toLowerCase()
   if (!relative.includes(':')) return asciiHost(relative)
   const address = relative.replace(/^\[(.*)\]$/, '$1')
   return canonicalAddress(address).toLowerCase()
 }
+
+const withoutFinalDot = (text: string): string =>
+  text.length > 1 && text.endsWith('.') ? text.slice(0, -1) : text
 
 /** The host of a server name as hostports write it: IPv6 in brackets. */
 export function hostOf(serverName: string): string {
@@ -55,10 +58,13 @@ const asciiHost = (name: string): string => valueOr(parseHost(name), name.toLowe
 const serverPart = (text: string): string =>
   isPlain.test(text) ? text.toLowerCase() : text.split('.').map(asciiHost).join('.')
 
+/** The end of a server name, which has no final dot either. */
+const serverEnd = (text: string): string => serverPart(withoutFinalDot(text))
+
 const lowerCase = (text: string): string => text.toLowerCase()
 
 /** Server names and addresses in expressions and filters. */
-export const serverSpelling: Spelling = { whole: serverHost, part: serverPart }
+export const serverSpelling: Spelling = { whole: serverHost, part: serverPart, end: serverEnd }
 export const addressSpelling: Spelling = { whole: canonicalAddress, part: lowerCase }
 /** Events show HTTP methods in lower case. */
 export const methodSpelling: Spelling = { whole: lowerCase, part: lowerCase }

@@ -15,6 +15,8 @@ export interface Spelling {
   readonly whole: (text: string) => string
   /** Spells text that a value may contain, begin with or end with. */
   readonly part: (text: string) => string
+  /** Spells text that a value may end with, if that is not spelled like any part. */
+  readonly end?: (text: string) => string
 }
 
 export interface ScopeName<C> {

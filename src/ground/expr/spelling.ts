@@ -33,7 +33,7 @@ export function spelledArguments<C>(
   const [text, sought] = args
   const spelling = text && spellingOf(text)
   if (spelling === undefined || sought === undefined || !searches.has(name)) return args
-  return [text!, spelled(sought, undefined, spelling)]
+  return [text!, spelled(sought, name === 'endsWith' ? spelling.end : undefined, spelling)]
 }
 
 const spellingOf = <C>(tree: Tree<C>): Spelling | undefined =>

@@ -158,6 +158,8 @@ t.test('literals are read like the names they are compared with', async (t) => {
     { expression: "conn.server_name in 'Api.Example, Other.Example'", denied: true },
     { expression: "'API.' in conn.server_name", denied: true },
     { expression: "conn.server_name|endsWith('.Example')", denied: true },
+    { expression: "conn.server_name|endsWith('.Example.')", denied: true },
+    { expression: "conn.server_name|endsWith('.')", denied: false },
     { expression: "startsWith(conn.server_name, 'API.')", denied: true },
     { expression: "startsWith(conn.server_name, 'AP.')", denied: false, name: 'a dot of a part counts' },
     { expression: "conn.server_name|contains('PI.EX')", denied: true },
