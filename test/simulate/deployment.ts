@@ -1,5 +1,4 @@
 /** A deployment of Weir in one process: real roles, each with lives of its own, on models of all that is outside of them. */
-import { createClient } from '@clickhouse/client'
 import { ReleaseStack } from '../../src/ground/core/release.js'
 import { createLogger } from '../../src/ground/core/telemetry/log.js'
 import { createRegistry, type Registry } from '../../src/ground/core/telemetry/metrics.js'
@@ -8,7 +7,6 @@ import { type Nats, openNats } from '../../src/ground/nats/nats.js'
 import { Readiness } from '../../src/management/process/readiness.js'
 import type { RoleContext, StandIns } from '../../src/management/process/role-context.js'
 import type { Settings } from '../../src/management/process/settings.js'
-import { Clickhouse } from '../../src/management/store/clickhouse/clickhouse.js'
 import { openWork } from '../../src/roles/api-work.js'
 import { openDecide } from '../../src/roles/decide.js'
 import { openDeliver } from '../../src/roles/deliver.js'
@@ -38,7 +36,7 @@ export interface Life {
   failure?: unknown
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly scheduler: Scheduler
   readonly network: Network
   readonly settings: Settings
@@ -139,10 +137,7 @@ export class Deployment {
     const { scheduler, network, tables, clickhouse, serviceAt } = this.#surroundings
     return {
       connectNats: (options) => connectTo(network.dial, options),
-      openClickhouse: async () => {
-        const connection = new ModelConnection(tables, clickhouse)
-        return new Clickhouse(createClient({ connection } as never), {})
-      },
+      clickhouse: () => new ModelConnection(tables, clickhouse),
       openSender: ({ address }) => serviceAt(address).sender(),
       forkQuarantine: () => openQuarantineChild(scheduler),
     }

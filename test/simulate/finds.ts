@@ -1,7 +1,7 @@
 /** Worlds that broke a promise once, as small as they were found: what was mended stays mended. */
 import type { Plan } from './plan.js'
 
-export interface Find {
+interface Find {
   readonly about: string
   readonly plan: Plan
 }

@@ -1,7 +1,7 @@
 /** What a world does, drawn from its seed before it begins, so that a world that broke a promise can be made smaller. */
 import { Random } from './world/random.js'
 
-export interface Setup {
+interface Setup {
   readonly apis: number
   readonly pipelines: number
   readonly deliverers: number

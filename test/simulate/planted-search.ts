@@ -12,7 +12,7 @@ function* seedsOf({ seed }: Planted): Generator<number> {
   for (let next = 1; next <= seedsMax; next++) yield next
 }
 
-export interface Searched {
+interface Searched {
   /** The world that found it, if one did. */
   readonly found: Played | undefined
   readonly worlds: number

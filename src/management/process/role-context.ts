@@ -9,7 +9,6 @@ import { createOccurrences, type Occurrences } from '../../ground/core/telemetry
 import type { ConnectNats } from '../../ground/nats/connection.js'
 import { trafficEvents } from '../../words/event/catalog.js'
 import type { AnyTrafficEvent } from '../../words/event/define.js'
-import type { Clickhouse } from '../store/clickhouse/clickhouse.js'
 import { targetsOf } from '../telemetry/signals.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
 import type { Settings } from './settings.js'
@@ -30,7 +29,8 @@ export interface RoleContext {
 
 export interface StandIns {
   readonly connectNats: ConnectNats
-  readonly openClickhouse: () => Promise<Clickhouse>
+  /** A connection for the client of ClickHouse. */
+  readonly clickhouse: () => object
   readonly openSender: (config: DestinationConfig) => Sender
   /** Starts the process that tries records which may end one. */
   readonly forkQuarantine: () => ChildProcess

@@ -55,7 +55,7 @@ export class Publisher {
 }
 
 /** The same for each world, so that what a service got can be told from what it should have. */
-export function textOf({ number, sort }: PlannedRecord): string {
+function textOf({ number, sort }: PlannedRecord): string {
   if (sort === 'bad') return `{"record_id":"r${number}",`
   const conn = {
     client_ip: sort === 'denied' ? '203.0.113.200' : '203.0.113.7',

@@ -1,7 +1,7 @@
 /** Rows of ClickHouse in memory: each row that was inserted, and of each resource the newest. */
 type Row = Readonly<Record<string, unknown>>
 
-export interface DeploymentRow {
+interface DeploymentRow {
   readonly id: string
   readonly key_fingerprint: string
 }

@@ -16,7 +16,7 @@ export type RequestFate =
   | 'denied'
 
 /** What the model takes from its world. */
-export interface ServiceWorld {
+interface ServiceWorld {
   /** Resolves after as long as the way there or back takes. */
   travelled(): Promise<void>
   fateOf(service: Service): RequestFate

@@ -28,7 +28,7 @@ class VirtualTimer {
 type Callback = (...args: unknown[]) => void
 
 /** What the globals go by: a new world, with its own seed, may take the place of the one before. */
-export interface Source {
+interface Source {
   readonly scheduler: Scheduler
   readonly seed: number
   /** When the world began, in milliseconds since the epoch. */
