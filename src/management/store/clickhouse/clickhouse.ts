@@ -50,7 +50,6 @@ const batchTimeoutMs = 60_000
 /** Extra time per row: a hundred times what a row takes on an idle machine. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
-/** Until servers of a cluster that were not ready are asked again. */
 const replicaPauseMs = 100
 /** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
