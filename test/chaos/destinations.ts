@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import type { NewResource } from '../../src/words/client/kinds.js'
+import type { Closers } from '../bench/systems/system.js'
 import { type FailingS3, objectsIn, openS3, withoutMoto } from '../harness/moto.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { freeze } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { openWebServer } from '../harness/web-server.js'
 import type { Emulator } from '../harness/weir.js'
-import type { Closers } from '../bench/systems/system.js'
 
 /** `error`: all fail; `hang`: nothing is answered; `slow`: answers take 5 s; `lost`: done, and never answered. */
 export type Trouble = 'error' | 'hang' | 'slow' | 'lost'
@@ -133,7 +133,11 @@ async function natsSink(closers: Closers): Promise<Sink> {
   const server = new OwnNats(tempDir(closers))
   await server.start()
   closers.teardown(() => server.kill())
-  const connection = await connect({ servers: server.url, waitOnFirstConnect: true, maxReconnectAttempts: -1 })
+  const connection = await connect({
+    servers: server.url,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+  })
   closers.teardown(() => connection.close())
   const manager = await jetstreamManager(connection)
   await manager.streams.add({ name: 'traffic', subjects: ['traffic'] })

@@ -23,16 +23,23 @@ export interface Expected {
   readonly bad?: number
   /** Events that are dead letters, of all destinations. */
   readonly deadLettered?: number
+  /** Is the event of this record a dead letter of this destination? */
+  readonly isRefused?: (n: number, destination: string) => boolean
+  /** Nothing makes the decision log lose rows: every record is there. */
+  readonly isLogged?: boolean
 }
 
 interface Verdict {
   readonly arrivals: readonly Arrivals[]
   /** What is wrong, as sentences. */
   readonly broken: readonly string[]
+  /** How many of a sample the decision log has. */
+  readonly traced: string
 }
 
 const idlePatienceMs = 300_000
 const sampleSize = 20
+const logTries = 10
 
 /** Nothing waits, nothing is on its way, and every record is in the books. */
 async function untilIdle(site: Site, records: number): Promise<void> {
@@ -40,9 +47,7 @@ async function untilIdle(site: Site, records: number): Promise<void> {
   const isIdle = async (): Promise<boolean> => {
     const metrics = await metricsOf(site.apiUrl).catch(() => '')
     const statuses = await Promise.all(
-      site.destinations.map(({ id }) =>
-        site.api.deliveryStatus(id).catch((error) => (error instanceof ApiError ? undefined : undefined)),
-      ),
+      site.destinations.map(({ id }) => site.api.deliveryStatus(id).catch(() => undefined)),
     )
     const backlogs = statuses.map((status) => status?.backlog.events ?? -1)
     last = { in: total(metrics, 'weir_records_in_total'), records, backlogs }
@@ -79,30 +84,52 @@ async function storedTwice(site: Site, messages: number): Promise<string[]> {
   return stored === messages ? [] : [`${messages} messages were acknowledged, and ${stored} are stored`]
 }
 
-/** `GET /records/{id}` of some records: each was delivered, to every destination that it belongs to. */
-async function wrongTraces(site: Site, issue: Issue, issued: number): Promise<string[]> {
+interface Traces {
+  readonly found: number
+  /** Sentences about answers that are not true. */
+  readonly wrong: readonly string[]
+}
+
+/** Done, or no attempt is in the log: a process that is killed loses the rows that it had not published. */
+const trueStates = new Set(['delivered', 'pending'])
+
+/** What `GET /records/{id}` says of a record: undefined if it is not in the log. */
+async function traceOf(site: Site, recordId: string): Promise<string[] | undefined> {
+  // Rows get into the log some seconds later.
+  for (let tries = 0; tries < logTries; tries += 1) {
+    try {
+      const { publications } = await site.api.record(recordId)
+      const events = publications.at(-1)?.events
+      if (events !== null && events !== undefined)
+        return events.flatMap(({ deliveries }) =>
+          deliveries.map(({ destination_id, state }) => `${destination_id} ${state}`),
+        )
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+    }
+    await sleep(1_000)
+  }
+  return undefined
+}
+
+/** `GET /records/{id}` of some records: each was delivered to the destinations that it belongs to, and to no other. */
+async function traced(site: Site, issue: Issue, issued: number): Promise<Traces> {
   const wrong: string[] = []
+  let found = 0
   for (let at = 0; at < sampleSize; at += 1) {
     const n = Math.floor((at * issued) / sampleSize)
+    const shown = await traceOf(site, issue.recordId(n))
+    if (shown === undefined) continue
+    found += 1
     const owed = site.destinations.filter((each) => !each.isNarrow || isNarrow(n)).map(({ id }) => id)
-    let shown = ''
-    const isTrue = async (): Promise<boolean> => {
-      const { publications } = await site.api.record(issue.recordId(n))
-      const deliveries = (publications.at(-1)?.events ?? []).flatMap(({ deliveries }) => deliveries)
-      shown = deliveries.map(({ destination_id, state }) => `${destination_id} ${state}`).join(', ')
-      const done = deliveries.filter(({ state }) => state === 'delivered' || state === 'pending')
-      return done.length === owed.length && owed.every((id) => done.some((one) => one.destination_id === id))
+    const isTrue = (line: string): boolean => {
+      const [id = '', state = ''] = line.split(' ')
+      return owed.includes(id) && trueStates.has(state)
     }
-    // Rows get into the log some seconds later.
-    for (let tries = 0; !(await isTrue().catch(() => false)); tries += 1) {
-      if (tries === 10) {
-        wrong.push(`GET /records/${issue.recordId(n)} says ${shown || 'nothing'}`)
-        break
-      }
-      await sleep(1_000)
-    }
+    if (shown.length !== owed.length || !shown.every(isTrue))
+      wrong.push(`GET /records/${issue.recordId(n)} says ${shown.join(', ')}`)
   }
-  return wrong
+  return { found, wrong }
 }
 
 /** Waits until a site is idle, and judges all that is there. */
@@ -110,7 +137,7 @@ export async function judge(
   site: Site,
   issue: Issue,
   publisher: Publisher,
-  { repeatsMax, bad = 0, deadLettered = 0 }: Expected,
+  { repeatsMax, bad = 0, deadLettered = 0, isLogged = false, isRefused }: Expected,
 ): Promise<Verdict> {
   const { issued, messages, obligations } = publisher
   await untilIdle(site, obligations + bad)
@@ -118,18 +145,23 @@ export async function judge(
   const origin = { issue, accountId: site.accountId, storedAt: new Map<number, string>() }
   for (const each of site.destinations) {
     const isAllowed = (n: number): boolean => !each.isNarrow || isNarrow(n)
-    const isOwed = (n: number): boolean => isAllowed(n) && publisher.isAcknowledged(n)
+    const isOwed = (n: number): boolean =>
+      isAllowed(n) && publisher.isAcknowledged(n) && isRefused?.(n, each.kind) !== true
     const duty = { destination: each.kind, issued, isAllowed, isOwed, repeatsMax: repeatsMax(each) }
     arrivals.push(arrivalsOf(origin, duty, await each.arrived()))
   }
   const events = new Map(
     site.destinations.map((each) => [each.kind, each.isNarrow ? narrowOf(obligations) : obligations]),
   )
+  const traces = await traced(site, issue, issued)
   const broken = [
     ...brokenDuties(arrivals),
     ...brokenEquations(await readBooks(site), { records: obligations, bad, events, deadLettered }),
     ...(await storedTwice(site, messages)),
-    ...(await wrongTraces(site, issue, issued)),
+    ...traces.wrong,
+    ...(isLogged && traces.found < sampleSize
+      ? [`${traces.found} of ${sampleSize} records are in the log`]
+      : []),
   ]
-  return { arrivals, broken }
+  return { arrivals, broken, traced: `${traces.found} of ${sampleSize}` }
 }

@@ -65,7 +65,9 @@ const seed =
     ? (last?.size.seed ?? 1 + Math.floor(Math.random() * 1_000_000))
     : wholeNumber('seed', options.seed)
 const records = wholeNumber('records', options.records)
-const wanted = runs.filter((run) => (positionals.length === 0 || isNamed(run)) && before[run.name] === undefined)
+const wanted = runs.filter(
+  (run) => (positionals.length === 0 || isNamed(run)) && before[run.name] === undefined,
+)
 if (!options.resume) rmSync(file, { force: true })
 
 /** What it did until it failed is a part of the failure. */

@@ -5,7 +5,7 @@ import type { Nats } from '../../src/ground/nats/nats.js'
 import { reportedLater } from '../integration/node-traffic.js'
 import type { Issue } from './issue.js'
 
-const perMessage = 50
+export const recordsPerMessage = 50
 /** Each waits for the acknowledgement of one message before the next. Their names spread over the partitions. */
 const nodes = Array.from({ length: 8 }, (_, n) => `node-${n}`)
 /** A node does not give up: its records exist, and someone will ask for them. */
@@ -48,12 +48,12 @@ export class Publisher {
   }
 
   isAcknowledged(n: number): boolean {
-    return this.#acknowledged.has(n - (n % perMessage))
+    return this.#acknowledged.has(n - (n % recordsPerMessage))
   }
 
   /** Records that were acknowledged so far. */
   get obligations(): number {
-    return this.#acknowledged.size * perMessage
+    return this.#acknowledged.size * recordsPerMessage
   }
 
   /** Publishes so many records a second from now on. */
@@ -96,8 +96,10 @@ export class Publisher {
         continue
       }
       const first = this.#issued
-      this.#issued += perMessage
-      const lines = Array.from({ length: perMessage }, (_, at) => this.#issue.line(first + at, this.#edgeId))
+      this.#issued += recordsPerMessage
+      const lines = Array.from({ length: recordsPerMessage }, (_, at) =>
+        this.#issue.line(first + at, this.#edgeId),
+      )
       const msgId = this.#issue.recordId(first)
       await this.#nats.publish(`weir.records.eu.${node}`, lines.join('\n'), { msgId, ...patience })
       this.#acknowledged.add(first)

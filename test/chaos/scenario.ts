@@ -5,6 +5,7 @@
  *     openSite (site.ts, destinations.ts) ▸ publish (publisher.ts, issue.ts) ▸ faults (scenarios/, wire.ts) ▸ judge
  *     (evidence.ts, verdict.ts)
  */
+import { cpus, loadavg } from 'node:os'
 import type { Closers } from '../bench/systems/system.js'
 import { type Expected, judge } from './evidence.js'
 import { Issue } from './issue.js'
@@ -61,6 +62,14 @@ export class Run {
     return Math.max(1, Math.round(full * this.size.share))
   }
 
+  /**
+   * Bounds of time are those of a machine that has nothing else to do: with more work than cores, processes wait for one
+   * another, and everything takes as many times as long.
+   */
+  allowed(ms: number): number {
+    return ms * Math.max(1, loadavg()[0]! / cpus().length)
+  }
+
   /** A random number from 0 to 1 that follows from the seed and what it is for. */
   random(purpose: string): number {
     return drawn(this.size.seed, `${this.#name}.${purpose}`)
@@ -101,7 +110,8 @@ export class Traffic {
       figures: {
         records: this.publisher.obligations.toLocaleString('en'),
         events: verdict.arrivals.reduce((sum, each) => sum + each.unique, 0).toLocaleString('en'),
-        repeats: `${repeats.toLocaleString('en')} of at most ${bound.toLocaleString('en')}`,
+        repeats: `${repeats.toLocaleString('en')}${Number.isFinite(bound) ? ` of at most ${bound.toLocaleString('en')}` : ''}`,
+        'in the decision log': `${verdict.traced} of a sample`,
         ...figures,
       },
       broken: [...broken, ...verdict.broken],

@@ -17,9 +17,9 @@ import { OwnNats } from '../harness/own-nats.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { type Emulator, startEmulator, until } from '../harness/weir.js'
+import { type AnswerWire, startAnswerWire } from './answer-wire.js'
 import { openSinks, type Sink } from './destinations.js'
 import { fields, narrowFilter } from './issue.js'
-import { type AnswerWire, startAnswerWire } from './answer-wire.js'
 import { startWire, type Wire } from './wire.js'
 
 export type Role = 'api' | 'pipeline' | 'deliver'
@@ -27,6 +27,8 @@ export type Role = 'api' | 'pipeline' | 'deliver'
 export interface Worker {
   readonly role: Role
   readonly wire: Wire
+  /** Between it and AWS. */
+  readonly answers: AnswerWire
   running: Running
   /** When it was started last. */
   startedMs: number
@@ -53,8 +55,7 @@ export class Site {
   readonly dir: string
   readonly servers: readonly OwnNats[]
   readonly emulator: Emulator
-  readonly clickhouse: ClickhouseFront
-  readonly answers: AnswerWire
+  clickhouse: ClickhouseFront
   readonly nats: Nats
   readonly workers: Worker[] = []
   readonly #env: Readonly<Record<string, string>>
@@ -63,16 +64,17 @@ export class Site {
   #edgeId = ''
   #apiUrl = ''
 
-  constructor(parts: Pick<Site, 'closers' | 'options' | 'dir' | 'servers' | 'emulator' | 'clickhouse' | 'answers' | 'nats'> & {
-    readonly env: Readonly<Record<string, string>>
-  }) {
+  constructor(
+    parts: Pick<Site, 'closers' | 'options' | 'dir' | 'servers' | 'emulator' | 'clickhouse' | 'nats'> & {
+      readonly env: Readonly<Record<string, string>>
+    },
+  ) {
     this.closers = parts.closers
     this.options = parts.options
     this.dir = parts.dir
     this.servers = parts.servers
     this.emulator = parts.emulator
     this.clickhouse = parts.clickhouse
-    this.answers = parts.answers
     this.nats = parts.nats
     this.#env = parts.env
   }
@@ -113,8 +115,11 @@ export class Site {
   async start(role: Role): Promise<Worker> {
     const wire = await startWire(this.servers[this.workers.length % this.servers.length]!.url)
     this.closers.teardown(() => wire.close())
-    const worker: Worker = { role, wire, running: this.#run(role, wire, this.workers.length), startedMs: 0 }
-    worker.startedMs = monotonicMs()
+    const answers = await startAnswerWire(this.emulator.url)
+    this.closers.teardown(() => answers.close())
+    const startedMs = monotonicMs()
+    const place = { role, wire, answers }
+    const worker: Worker = { ...place, startedMs, running: this.#run(place, this.workers.length) }
     this.workers.push(worker)
     this.closers.teardown(() => worker.running.kill())
     if (role === 'api') await this.#meetApi(worker)
@@ -124,17 +129,26 @@ export class Site {
   /** Starts one that has ended. */
   async restart(worker: Worker): Promise<void> {
     worker.startedMs = monotonicMs()
-    worker.running = this.#run(worker.role, worker.wire, this.workers.indexOf(worker))
+    worker.running = this.#run(worker, this.workers.indexOf(worker))
     if (worker.role === 'api') await this.#meetApi(worker)
   }
 
-  #run(role: Role, wire: Wire, index: number): Running {
+  /** Starts ClickHouse that was killed, at its address. */
+  async restartClickhouse(): Promise<void> {
+    const port = Number(new URL(this.clickhouse.url).port)
+    this.clickhouse = await startClickhouseFront(join(this.dir, 'clickhouse'), port)
+    const { process } = this.clickhouse
+    this.closers.teardown(() => process.kill())
+  }
+
+  #run({ role, wire, answers }: Pick<Worker, 'role' | 'wire' | 'answers'>, index: number): Running {
     // A server of a cluster names the others, which no wire stands in front of.
     const url = this.options.isCluster ? this.natsUrl : wire.url
     const own = {
       WEIR_DATA_DIR: join(this.dir, `${role}-${index}`),
       WEIR_LOG_LEVEL: role === 'pipeline' ? 'info' : 'warn',
       NATS_URL: url,
+      AWS_ENDPOINT_URL: answers.url,
     }
     const port = role === 'api' && this.#apiUrl !== '' ? new URL(this.#apiUrl).port : '0'
     return run('programs/main.js', [role], { ...this.#env, ...own, WEIR_PORT: port })
@@ -179,8 +193,6 @@ export async function openSite(closers: Closers, options: SiteOptions): Promise<
   const servers = await startServers(closers, join(dir, 'nats'), options, settings)
   const emulator = await startEmulator()
   closers.teardown(() => emulator.stop())
-  const answers = await startAnswerWire(emulator.url)
-  closers.teardown(() => answers.close())
   const clickhouse = await startClickhouseFront(join(dir, 'clickhouse'))
   closers.teardown(() => clickhouse.process.kill())
   const { sinks, env } = await openSinks(closers, emulator)
@@ -189,7 +201,6 @@ export async function openSite(closers: Closers, options: SiteOptions): Promise<
   closers.teardown(() => nats.close())
   const all = {
     ...env,
-    AWS_ENDPOINT_URL: answers.url,
     CLICKHOUSE_URL: clickhouse.url,
     WEIR_NATS_REPLICAS: String(replicas),
     WEIR_PARTITIONS: String(options.partitions),
@@ -199,7 +210,7 @@ export async function openSite(closers: Closers, options: SiteOptions): Promise<
     WEIR_BOOTSTRAP_TOKEN: token,
     ...options.env,
   }
-  const site = new Site({ closers, options, dir, servers, emulator, clickhouse, answers, nats, env: all })
+  const site = new Site({ closers, options, dir, servers, emulator, clickhouse, nats, env: all })
   await site.start('api')
   await site.furnish(sinks)
   for (const role of ['pipeline', 'deliver'] satisfies Role[])

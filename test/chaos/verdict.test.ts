@@ -22,14 +22,26 @@ const tampered: readonly [name: string, arrived: readonly string[], says: RegExp
   ['an event is dropped', allRight().toSpliced(3, 1), /^http: lost are the events of 1, such as 3$/],
   ['the last one is', allRight().slice(0, -1), /lost .* 199$/],
   ['nothing arrives', [], /lost are the events of 200, such as 0; 1; 2$/],
-  ['a byte is altered', withEvent((event) => event.replace('203.0.', '203.1.')), /other bytes have 1, such as/],
+  [
+    'a byte is altered',
+    withEvent((event) => event.replace('203.0.', '203.1.')),
+    /other bytes have 1, such as/,
+  ],
   ['an id is', withEvent((event) => event.replace(/ev_../, 'ev_zz')), /other bytes have 1/],
-  ['the part of its subscription is', withEvent((event) => event.replace('0123456789', '1123456789')), /other bytes/],
+  [
+    'the part of its subscription is',
+    withEvent((event) => event.replace('0123456789', '1123456789')),
+    /other bytes/,
+  ],
   ['a space is added', withEvent((event) => `${event} `), /other bytes have 1/],
   ['its time is', [...allRight(), first.replace('10:00:00.000', '10:00:00.001')], /other bytes have 1/],
   ['an account is', withEvent((event) => event.replace('ac_01M8', 'ac_01M9')), /other bytes have 1/],
   ['one is torn', withEvent((event) => event.slice(0, -1)), /other bytes have 1/],
-  ['an event is invented', [...allRight(), issue.event(issued, accountId, parts)], /nobody issued 1, such as/],
+  [
+    'an event is invented',
+    [...allRight(), issue.event(issued, accountId, parts)],
+    /nobody issued 1, such as/,
+  ],
   ['one without a number is', [...allRight(), '{"event_id":"ev_1"}'], /nobody issued 1/],
   ['an event is doubled', [...allRight(), third], /1 repeats, the bound is 0$/],
   ['one takes the place of another', allRight().with(3, third), /lost are the events of 1, such as 3/],
@@ -39,7 +51,11 @@ t.test('what arrived', (t) => {
   t.strictSame(judged(allRight()), [], 'nothing is wrong')
   t.strictSame(judged(allRight().toReversed()), [], 'in any order')
   t.strictSame(judged([...allRight(), third], 1), [], 'a repeat within the bound')
-  t.strictSame(judged(allRight().toSpliced(3, 1), 0, (n) => n !== 3), [], 'no one acknowledged what is missing')
+  t.strictSame(
+    judged(allRight().toSpliced(3, 1), 0, (n) => n !== 3),
+    [],
+    'no one acknowledged what is missing',
+  )
   for (const [name, arrived, says] of tampered) t.match(judged(arrived).join('\n'), says, name)
   t.end()
 })
@@ -72,8 +88,24 @@ const right: Books = {
   bad: 3,
   history: 0,
   destinations: [
-    { destination: 'file', produced: 100, filtered: 0, delivered: 99, deadLettered: 1, dropped: 0, backlog: 0 },
-    { destination: 'http', produced: 75, filtered: 25, delivered: 75, deadLettered: 0, dropped: 0, backlog: 0 },
+    {
+      destination: 'file',
+      produced: 100,
+      filtered: 0,
+      delivered: 99,
+      deadLettered: 1,
+      dropped: 0,
+      backlog: 0,
+    },
+    {
+      destination: 'http',
+      produced: 75,
+      filtered: 25,
+      delivered: 75,
+      deadLettered: 0,
+      dropped: 0,
+      backlog: 0,
+    },
   ],
 }
 const owed: Owed = { records: 100, bad: 3, events: new Map([['file', 100], ['http', 75]]), deadLettered: 1 } // biome-ignore format: a row
@@ -85,9 +117,18 @@ t.test('the books', (t) => {
   for (const [at, each] of right.destinations.entries())
     for (const sum of ['produced', 'filtered', 'delivered', 'deadLettered', 'dropped', 'backlog'] as const) {
       const destinations = right.destinations.with(at, { ...each, [sum]: each[sum] + 1 })
-      t.not(brokenEquations({ ...right, destinations }, owed).length, 0, `${each.destination}: ${sum} is one more`)
+      t.not(
+        brokenEquations({ ...right, destinations }, owed).length,
+        0,
+        `${each.destination}: ${sum} is one more`,
+      )
     }
-  const balanced = right.destinations.with(1, { ...right.destinations[1]!, produced: 74, delivered: 74, filtered: 26 })
+  const balanced = right.destinations.with(1, {
+    ...right.destinations[1]!,
+    produced: 74,
+    delivered: 74,
+    filtered: 26,
+  })
   t.match(
     brokenEquations({ ...right, destinations: balanced }, owed),
     [/^http: produced is what it is owed: 74 is not 75$/],

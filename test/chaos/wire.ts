@@ -1,5 +1,5 @@
 /**
- * The wire between one process and what it talks to, which shows where in its work the process is.
+ * The wire between one process and NATS, which shows where in its work the process is.
  *
  * A crash point is named by what is seen from outside: the process is killed when a message of the point comes by, before or
  * after it is passed on. So nothing of a test is in the process that dies, what dies is what is shipped, and a point means
@@ -9,17 +9,16 @@
  * and nothing is closed.
  */
 import type { Socket } from 'node:net'
-import { answeredTo, type NatsFrame, NatsFrames, publishedTo } from '../harness/nats-frames.js'
+import { type NatsFrame, NatsFrames } from '../harness/nats-frames.js'
 import { startTcpProxy } from '../harness/tcp-proxy.js'
 
 export interface Sign {
-  /** A publish of the process to such a subject, or a message that gets to it and is acknowledged at such a subject. */
-  readonly sent?: RegExp
-  readonly received?: RegExp
+  /** The first line of a message that the process sends, or gets. */
+  readonly line: RegExp
   /** So many of them pass before the one that is meant. Default: 0. */
   readonly skip?: number
-  /** Is the message itself passed on? Nothing behind it is. */
-  readonly passes: boolean
+  /** What becomes of the message. Behind one that is `last` or `held`, nothing of its connection passes any more. */
+  readonly fate: 'pass' | 'last' | 'held'
 }
 
 export interface Wire {
@@ -41,63 +40,66 @@ interface Watched {
   left: number
 }
 
+class Watching {
+  #watched: Watched | undefined
+
+  watch(sign: Sign, seen: () => void): () => void {
+    const own: Watched = { sign, seen, left: sign.skip ?? 0 }
+    this.#watched = own
+    return () => {
+      if (this.#watched === own) this.#watched = undefined
+    }
+  }
+
+  /** What becomes of the message. */
+  meet({ line }: NatsFrame): Sign['fate'] {
+    const watched = this.#watched
+    if (!watched?.sign.line.test(line)) return 'pass'
+    watched.left -= 1
+    if (watched.left >= 0) return 'pass'
+    this.#watched = undefined
+    // After it has been written.
+    queueMicrotask(watched.seen)
+    return watched.sign.fate
+  }
+}
+
 export async function startWire(natsUrl: string): Promise<Wire> {
-  let watched: Watched | undefined
+  const watching = new Watching()
   let isSilent = false
   const held: (() => void)[] = []
   const clients = new Set<Socket>()
-  /** Is this the message that is waited for? */
-  const isMeant = (subject: string, pattern: RegExp | undefined): boolean => {
-    if (watched === undefined || pattern === undefined || !pattern.test(subject)) return false
-    watched.left -= 1
-    return watched.left < 0
-  }
-  const pass = (from: Socket, to: Socket, meant: (frame: NatsFrame) => boolean): void => {
+  const pass = (from: Socket, to: Socket): void => {
     const frames = new NatsFrames()
-    from.on('data', (chunk: Buffer) => {
-      if (isSilent) {
-        from.pause()
-        held.push(() => {
-          from.resume()
-          forward(chunk)
-        })
-      } else forward(chunk)
-    })
+    let isOver = false
     const forward = (chunk: Buffer): void => {
-      for (const frame of frames.take(chunk)) {
-        if (!meant(frame)) {
-          if (!to.destroyed) to.write(frame.bytes)
-          continue
-        }
-        const { sign, seen } = watched!
-        watched = undefined
-        if (sign.passes) to.write(frame.bytes)
-        seen()
-        // Nothing that the process sends before it is dead gets anywhere.
-        from.removeAllListeners('data')
-        from.resume()
-        return
+      for (const frame of isOver ? [] : frames.take(chunk)) {
+        const fate = isOver ? 'held' : watching.meet(frame)
+        if (fate !== 'held' && !to.destroyed) to.write(frame.bytes)
+        isOver ||= fate !== 'pass'
       }
     }
+    from.on('data', (chunk: Buffer) => {
+      if (!isSilent) return forward(chunk)
+      from.pause()
+      held.push(() => {
+        forward(chunk)
+        from.resume()
+      })
+    })
   }
   const { url, close } = await startTcpProxy(
     natsUrl,
     (client, upstream) => {
       clients.add(client)
       client.once('close', () => clients.delete(client))
-      pass(client, upstream, (frame) => isMeant(publishedTo(frame), watched?.sign.sent))
+      pass(client, upstream)
     },
-    (upstream, client) => pass(upstream, client, (frame) => isMeant(answeredTo(frame), watched?.sign.received)),
+    pass,
   )
   return {
     url,
-    watch: (sign, seen) => {
-      const own: Watched = { sign, seen, left: sign.skip ?? 0 }
-      watched = own
-      return () => {
-        if (watched === own) watched = undefined
-      }
-    },
+    watch: (sign, seen) => watching.watch(sign, seen),
     silence: () => {
       isSilent = true
     },

@@ -4,11 +4,11 @@
  */
 
 const lineEnd = '\r\n'
-const withPayload = new Set(['PUB', 'HPUB', 'MSG', 'HMSG'])
+const withPayload = /^H?(PUB|MSG) /
 
 export interface NatsFrame {
-  /** Of the first line: `PUB subject [reply] bytes`, `MSG subject sid [reply] bytes`, `PING` … */
-  readonly words: readonly string[]
+  /** The first line: `PUB subject [reply] bytes`, `MSG subject sid [reply] bytes`, `PING` … */
+  readonly line: string
   /** The whole message. */
   readonly bytes: Buffer
 }
@@ -23,22 +23,17 @@ export class NatsFrames {
     for (;;) {
       const end = this.#rest.indexOf(lineEnd)
       if (end === -1) return whole
-      const words = this.#rest.toString('latin1', 0, end).split(' ')
+      const line = this.#rest.toString('latin1', 0, end)
       const lineBytes = end + lineEnd.length
-      const bytes = withPayload.has(words[0]!) ? lineBytes + Number(words.at(-1)) + lineEnd.length : lineBytes
+      const bytes = withPayload.test(line)
+        ? lineBytes + Number(line.slice(line.lastIndexOf(' '))) + lineEnd.length
+        : lineBytes
       if (bytes > this.#rest.length) return whole
-      whole.push({ words, bytes: this.#rest.subarray(0, bytes) })
+      whole.push({ line, bytes: this.#rest.subarray(0, bytes) })
       this.#rest = this.#rest.subarray(bytes)
     }
   }
 }
 
 /** The subject of a publish; empty for other messages. */
-export const publishedTo = ({ words: [verb, subject = ''] }: NatsFrame): string =>
-  verb === 'PUB' || verb === 'HPUB' ? subject : ''
-
-/** Where a delivered message is acknowledged; empty for others. */
-export function answeredTo({ words }: NatsFrame): string {
-  const isWithReply = (words[0] === 'MSG' && words.length === 5) || (words[0] === 'HMSG' && words.length === 6)
-  return isWithReply ? words[3]! : ''
-}
+export const publishedTo = ({ line }: NatsFrame): string => /^H?PUB (\S+)/.exec(line)?.[1] ?? ''

@@ -8,6 +8,6 @@ export const quiet: Scenario = {
   partitions: [1, 4],
   run: async (run) => {
     const traffic = await run.open()
-    return traffic.judge({ repeatsMax: () => 0 })
+    return traffic.judge({ repeatsMax: () => 0, isLogged: true })
   },
 }
