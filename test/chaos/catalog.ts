@@ -1,10 +1,14 @@
 /** The scenarios, in the order in which they run. */
 import type { Scenario } from './scenario.js'
+import { clusterFaults, streamForgotten } from './scenarios/cluster.js'
 import { destinationScenarios } from './scenarios/destinations.js'
 import { killsAtPoints, killsAtRandom } from './scenarios/kills.js'
+import { flappingConfiguration, partitionsChanged, stopped } from './scenarios/operations.js'
+import { storePutBack } from './scenarios/power.js'
 import { quiet } from './scenarios/quiet.js'
 import { partlyRefused, poisonEvents } from './scenarios/records.js'
 import { allKilled, apiKilled, halfOpen, natsFrozen, natsKilled } from './scenarios/servers.js'
+import { clickhouseAway } from './scenarios/store.js'
 
 export const scenarios: readonly Scenario[] = [
   quiet, //
@@ -13,9 +17,16 @@ export const scenarios: readonly Scenario[] = [
   apiKilled,
   allKilled,
   natsKilled,
+  clusterFaults,
+  streamForgotten,
+  storePutBack,
   natsFrozen,
   halfOpen,
   ...destinationScenarios,
   partlyRefused,
   poisonEvents,
+  stopped,
+  clickhouseAway,
+  flappingConfiguration,
+  partitionsChanged,
 ]

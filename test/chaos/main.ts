@@ -6,6 +6,7 @@
  *     npm run chaos -- --list
  *     npm run chaos -- --seed 7 --records 20000   # another seed; smaller, with as many fewer faults
  *     npm run chaos -- --resume                   # what the last run has no result of yet, with its seed and records
+ *     npm run chaos -- --results FILE             # where results are kept; for two runs at the same time
  *     npm run chaos -- --write                    # keeps the results for docs/guarantees.md, too
  *
  * The exit code is 1 if a scenario fails, 2 for options that are wrong.
@@ -19,9 +20,6 @@ import { addResult, allRuns, type Result, readResults, record, tableOf } from '.
 import { Run, type Size } from './scenario.js'
 
 const fullRecords = 100_000
-/** Outside of the checkout's files that are shipped or tested; a stopped run goes on from it. */
-const file = 'dist/chaos-results.json'
-
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -30,6 +28,8 @@ const { values: options, positionals } = parseArgs({
     write: { type: 'boolean', default: false },
     seed: { type: 'string' },
     records: { type: 'string', default: String(fullRecords) },
+    // A stopped run goes on from it.
+    results: { type: 'string', default: 'dist/chaos-results.json' },
   },
 })
 
@@ -43,6 +43,7 @@ function wholeNumber(name: string, text: string): number {
   return Number(text)
 }
 
+const file = options.results
 const runs = allRuns()
 /** `kills` means `kills@1` and `kills@4`. */
 const isNamed = (run: (typeof runs)[number]): boolean =>
@@ -76,6 +77,8 @@ async function outcomeOf({ name, scenario }: (typeof runs)[number], size: Size) 
   try {
     return await withClosers((closers) => scenario.run(new Run(name, size, closers, say)))
   } catch (error) {
+    // With the cause of a request that failed.
+    console.error(error)
     return { figures: {}, broken: [messageOf(error)] }
   }
 }

@@ -47,6 +47,11 @@ export class Publisher {
     return this.#longestGapMs
   }
 
+  forgetGap(): void {
+    this.#longestGapMs = 0
+    this.#lastMs = monotonicMs()
+  }
+
   isAcknowledged(n: number): boolean {
     return this.#acknowledged.has(n - (n % recordsPerMessage))
   }

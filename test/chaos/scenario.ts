@@ -7,7 +7,7 @@
  */
 import { cpus, loadavg } from 'node:os'
 import type { Closers } from '../bench/systems/system.js'
-import { type Expected, judge } from './evidence.js'
+import { type Expected, judge, untilIdle } from './evidence.js'
 import { Issue } from './issue.js'
 import { Publisher } from './publisher.js'
 import { openSite, type Site, type SiteOptions } from './site.js'
@@ -98,6 +98,11 @@ export class Traffic {
     this.site = site
     this.#issue = issue
     this.publisher = publisher
+  }
+
+  /** Everything that was published so far is at its destinations. */
+  untilIdle(): Promise<void> {
+    return untilIdle(this.site, this.publisher.obligations)
   }
 
   /** Publishes what is left of the records of the scenario, waits until all is delivered, and judges it. */

@@ -12,7 +12,7 @@ import { type Client, openClient } from '../../src/words/client/client.js'
 import type { Closers } from '../bench/systems/system.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { newestRevision, revisionOf } from '../harness/in-use.js'
-import { startNatsCluster } from '../harness/nats-cluster.js'
+import { serverName, startNatsCluster } from '../harness/nats-cluster.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -58,7 +58,8 @@ export class Site {
   clickhouse: ClickhouseFront
   readonly nats: Nats
   readonly workers: Worker[] = []
-  readonly #env: Readonly<Record<string, string>>
+  readonly #env: Record<string, string>
+  #partitionsMax: number
   #destinations: readonly SiteDestination[] = []
   #accountId = ''
   #edgeId = ''
@@ -76,7 +77,8 @@ export class Site {
     this.emulator = parts.emulator
     this.clickhouse = parts.clickhouse
     this.nats = parts.nats
-    this.#env = parts.env
+    this.#env = { ...parts.env }
+    this.#partitionsMax = parts.options.partitions
   }
 
   get accountId(): string {
@@ -95,12 +97,28 @@ export class Site {
     return openClient({ url: this.#apiUrl, token })
   }
 
+  /** A request to the API as it is, for answers that the client would wait out. */
+  request(method: string, path: string, body: object): Promise<Response> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'service-version': '2',
+      'content-type': 'application/json',
+    }
+    return fetch(`${this.#apiUrl}${path}`, { method, headers, body: JSON.stringify(body) })
+  }
+
+  /** Where a server of a cluster stores. */
+  storeOf(index: number): string {
+    return join(this.dir, 'nats', serverName(index), 'jetstream')
+  }
+
   get destinations(): readonly SiteDestination[] {
     return this.#destinations
   }
 
+  /** All that there ever were: what is in one that is not written to any more is delivered, too. */
   get partitions() {
-    return partitionsUpTo(this.options.partitions)
+    return partitionsUpTo(this.#partitionsMax)
   }
 
   ofRole(role: Role): Worker[] {
@@ -131,6 +149,17 @@ export class Site {
     worker.startedMs = monotonicMs()
     worker.running = this.#run(worker, this.workers.indexOf(worker))
     if (worker.role === 'api') await this.#meetApi(worker)
+  }
+
+  /** Changes the number of partitions as a user does: mappings of the servers, the API, other roles one after the other. */
+  async spreadOver(partitions: number, settings: string): Promise<void> {
+    for (const server of this.servers) await server.reload(settings)
+    this.#env['WEIR_PARTITIONS'] = String(partitions)
+    this.#partitionsMax = Math.max(this.#partitionsMax, partitions)
+    for (const worker of this.workers) {
+      await worker.running.stop()
+      await this.restart(worker)
+    }
   }
 
   /** Starts ClickHouse that was killed, at its address. */

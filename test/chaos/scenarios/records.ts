@@ -44,8 +44,8 @@ export const poisonEvents: Scenario = {
     for (const service of services)
       await client.addFault({ service, effect: { type: 'poison', containing: `"bytes_in":${poisoned},` } })
     await publisher.fillUp(run.size.records)
-    const isRefused = (n: number, kind: string) => n === poisoned && services.some((each) => each === kind)
-    const judged = await traffic.judge({ repeatsMax: () => 0, deadLettered: services.length, isRefused })
+    const isExcused = (n: number, kind: string) => n === poisoned && services.some((each) => each === kind)
+    const judged = await traffic.judge({ repeatsMax: () => 0, deadLettered: services.length, isExcused })
     const stats = await client.stats()
     const refusals = Object.entries(stats).flatMap(([operation, { errors }]) =>
       Object.values(errors).map((count) => ({ operation, count })),
