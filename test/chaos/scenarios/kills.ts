@@ -4,11 +4,11 @@
  * The points are signs on the wire (`wire.ts`), each the last or the first message of a step.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../../src/ground/core/clock.js'
 import { endNow } from '../../harness/tree.js'
 import { until } from '../../harness/weir.js'
 import { InFlight } from '../in-flight.js'
-import type { Outcome, Run, Scenario, Traffic } from '../scenario.js'
+import { acknowledgements, revive } from '../revival.js'
+import type { Outcome, Run, Scenario } from '../scenario.js'
 import type { Worker } from '../site.js'
 import type { Sign } from '../wire.js'
 
@@ -21,24 +21,22 @@ interface Point {
 
 const packs = /^H?PUB weir\.deliveries\./
 const ledger = /^H?PUB weir\.books\b/
-const acknowledgementOf = { pipeline: /^PUB \$JS\.ACK\.\S*WEIR_RECORDS\S* 0$/, deliver: /^PUB \$JS\.ACK\.\S*WEIR_DELIVERIES\S* 0$/ } // biome-ignore format: a row
-
 const points: Readonly<Record<KilledRole, readonly Point[]>> = {
   pipeline: [
     { name: 'after fetch', sign: { line: /^H?MSG .*\$JS\.ACK\.\S*WEIR_RECORDS/, fate: 'last' } },
     { name: 'after evaluation', sign: { line: packs, fate: 'held' } },
     { name: 'between packs', sign: { line: packs, skip: 1, fate: 'held' } },
     { name: 'between the last pack and the books', sign: { line: ledger, fate: 'held' } },
-    { name: 'before the acknowledgement', sign: { line: acknowledgementOf.pipeline, fate: 'held' } },
-    { name: 'after the acknowledgement', sign: { line: acknowledgementOf.pipeline, fate: 'last' } },
+    { name: 'before the acknowledgement', sign: { line: acknowledgements.pipeline, fate: 'held' } },
+    { name: 'after the acknowledgement', sign: { line: acknowledgements.pipeline, fate: 'last' } },
   ],
   deliver: [
     { name: 'after fetch', sign: { line: /^H?MSG .*\$JS\.ACK\.\S*WEIR_DELIVERIES/, fate: 'last' } },
     { name: 'in the middle of a request', sign: 'asked' },
     { name: "after the service's 200", sign: 'answered' },
     { name: 'before the books', sign: { line: ledger, fate: 'held' } },
-    { name: 'before the acknowledgement', sign: { line: acknowledgementOf.deliver, fate: 'held' } },
-    { name: 'after the acknowledgement', sign: { line: acknowledgementOf.deliver, fate: 'last' } },
+    { name: 'before the acknowledgement', sign: { line: acknowledgements.deliver, fate: 'held' } },
+    { name: 'after the acknowledgement', sign: { line: acknowledgements.deliver, fate: 'last' } },
   ],
 }
 
@@ -63,18 +61,6 @@ async function killAt(worker: Worker, { name, sign }: Point): Promise<void> {
   await worker.running.ended
 }
 
-/** Starts it again; resolves with how long it took until it had finished something. */
-async function revive(traffic: Traffic, worker: Worker): Promise<number> {
-  let workedMs: number | undefined
-  const line = acknowledgementOf[worker.role as KilledRole]
-  const forget = worker.wire.watch({ line, fate: 'pass' }, () => {
-    workedMs = monotonicMs() - worker.startedMs
-  })
-  await traffic.site.restart(worker)
-  await until(`the ${worker.role} works again`, () => workedMs !== undefined, 60_000).finally(forget)
-  return workedMs ?? 0
-}
-
 type Kill = (worker: Worker, count: number) => Promise<void>
 
 async function killAll(run: Run, kill: Kill): Promise<Outcome> {
@@ -91,7 +77,7 @@ async function killAll(run: Run, kill: Kill): Promise<Outcome> {
       const worker = workers[count % workers.length]!
       await kill(worker, count)
       await inFlight.note(site, role)
-      const ms = await revive(traffic, worker)
+      const ms = await revive(site, worker)
       revivedMs.push(ms)
       if (ms > run.allowed(worksWithinMs)) late += 1
     }

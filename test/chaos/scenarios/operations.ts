@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { subjectMappings } from '../../../src/delivery/wire/partitions.js'
 import { monotonicMs } from '../../../src/ground/core/clock.js'
 import { residentOf } from '../../bench/memory-meter.js'
+import { revive } from '../revival.js'
 import type { Scenario } from '../scenario.js'
 import type { Site } from '../site.js'
 
@@ -33,7 +34,7 @@ export const stopped: Scenario = {
         tookMs.push(ms)
         if (code !== 0) broken.push(`a ${role} ended with ${code}`)
         if (ms > run.allowed(stopWithinMs)) broken.push(`a ${role} took ${Math.round(ms)} ms to end`)
-        await site.restart(worker)
+        await revive(site, worker)
       }
     const figures = { stops: String(tookMs.length), longest: `${(Math.max(...tookMs) / 1_000).toFixed(1)} s` }
     return traffic.judge({ repeatsMax: () => 0 }, figures, broken)
