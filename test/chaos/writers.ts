@@ -124,13 +124,17 @@ export class Writers {
   async #wrongEvents(policies: readonly { id: string; description: string }[]): Promise<string[]> {
     const ofType = (verb: string) =>
       [...this.#events().values()].filter((event) => event.event_type === `ip_policy_${verb}.v0`)
-    await until(
-      'an event of each policy',
-      () => ofType('created').length >= policies.length,
-      patienceMs,
-    ).catch(() => {})
+    const changesIn = (): string[] =>
+      [...ofType('created'), ...ofType('updated')].map(({ object }) => object.description ?? '')
+    const areAnnounced = (): boolean => {
+      const announced = new Set(changesIn())
+      const isEach = this.#changes.every((change) => announced.has(change))
+      return isEach && ofType('created').length >= policies.length
+    }
+    // What is missing then is named below.
+    await until('an event of each change', areAnnounced, patienceMs).catch(() => {})
     const broken: string[] = []
-    const changes = [...ofType('created'), ...ofType('updated')].map(({ object }) => object.description ?? '')
+    const changes = changesIn()
     const announced = new Set(changes)
     const missing = this.#changes.filter((change) => !announced.has(change))
     if (missing.length > 0)
