@@ -2,7 +2,7 @@
 import { startTcpProxy } from '../harness/tcp-proxy.js'
 
 /** `asked`: half of a request has been passed on; `answered`: the service has done it, and its answer was passed on. */
-export type RequestPoint = 'asked' | 'answered'
+type RequestPoint = 'asked' | 'answered'
 
 export interface AnswerWire {
   readonly url: string

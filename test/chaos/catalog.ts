@@ -13,7 +13,7 @@ import { serviceRefuses } from './scenarios/refusals.js'
 import { allKilled, apiKilled, halfOpen, natsFrozen, natsKilled } from './scenarios/servers.js'
 import { clickhouseAway } from './scenarios/store.js'
 
-export const scenarios: readonly Scenario[] = [
+const scenarios: readonly Scenario[] = [
   quiet, //
   killsAtPoints,
   killsAtRandom,
@@ -37,3 +37,14 @@ export const scenarios: readonly Scenario[] = [
   partitionsChanged,
   random,
 ]
+
+/** Every run of every scenario, in order; the name of one of several has its number of partitions. */
+export const allRuns = () =>
+  scenarios.flatMap((scenario) => {
+    const { name, partitions: counts = [1] } = scenario
+    return counts.map((partitions) => ({
+      name: counts.length === 1 ? name : `${name}@${partitions}`,
+      scenario,
+      partitions,
+    }))
+  })

@@ -1,7 +1,7 @@
 /** Some scenarios in small: `npm run chaos` runs them, and the others, at full size. */
 import t from 'tap'
 import { withClosers } from '../bench/systems/system.js'
-import { allRuns } from './results.js'
+import { allRuns } from './catalog.js'
 import { Run } from './scenario.js'
 
 /** The seed is the time: whoever wants to see a failure again gives it to `npm run chaos -- --seed`. */

@@ -16,7 +16,8 @@ import { parseArgs } from 'node:util'
 import { monotonicMs } from '../../src/ground/core/clock.js'
 import { messageOf } from '../../src/ground/core/errors.js'
 import { withClosers } from '../bench/systems/system.js'
-import { addResult, allRuns, type Result, readResults, record, tableOf } from './results.js'
+import { allRuns } from './catalog.js'
+import { addResult, type Result, readResults, recordedFile, tableOf } from './results.js'
 import { Run, type Size } from './scenario.js'
 
 const fullRecords = 100_000
@@ -45,14 +46,14 @@ function wholeNumber(name: string, text: string): number {
 
 const file = options.results
 const runs = allRuns()
+const names = runs.map(({ name }) => name)
 /** `kills` means `kills@1` and `kills@4`. */
 const isNamed = (run: (typeof runs)[number]): boolean =>
   positionals.some((name) => name === run.name || name === run.scenario.name)
 const unknown = positionals.filter(
   (given) => !runs.some(({ name, scenario }) => name === given || scenario.name === given),
 )
-if (unknown.length > 0)
-  endWith(`Unknown scenarios: ${unknown.join(', ')}. Known: ${runs.map(({ name }) => name).join(', ')}.`)
+if (unknown.length > 0) endWith(`Unknown scenarios: ${unknown.join(', ')}. Known: ${names.join(', ')}.`)
 
 if (options.list) {
   for (const { name, scenario } of runs) console.log(`${name.padEnd(24)} ${scenario.fault}`)
@@ -91,9 +92,9 @@ for (const run of wanted) {
   const size = { seed, records, partitions, share: Math.min(1, records / fullRecords) }
   const outcome = await outcomeOf(run, size)
   const seconds = Math.round((monotonicMs() - begunMs) / 1_000)
-  const result: Result = { name, size, seconds, ...outcome }
-  addResult(file, result)
-  if (options.write) record(result)
+  const { fault, passesWhen } = scenario
+  const result: Result = { name, fault, passesWhen, size, seconds, ...outcome }
+  for (const to of options.write ? [file, recordedFile] : [file]) addResult(to, result, names)
   for (const [what, value] of Object.entries(outcome.figures)) console.log(`  ${what}: ${value}`)
   for (const sentence of outcome.broken) console.log(`  FAILS: ${sentence}`)
   console.log(`  ${outcome.broken.length === 0 ? 'holds' : 'fails'}, after ${seconds} s`)

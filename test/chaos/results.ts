@@ -1,15 +1,17 @@
 /**
  * The results of scenarios: those of a run that goes on after it was stopped, and those that were recorded last, in
- * `recorded.json`, from which `docs/guarantees.md` has its table.
+ * `recorded.json`, from which `docs/guarantees.md` has its table. It does not know the scenarios, so that documents can be
+ * written without loading all that these need.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { table } from '../../src/words/event/markdown.js'
-import { scenarios } from './catalog.js'
-import type { Outcome, Scenario, Size } from './scenario.js'
+import { code, table } from '../../src/words/event/markdown.js'
+import type { Outcome, Size } from './scenario.js'
 
 export interface Result extends Outcome {
-  /** Of the scenario, with its partitions: `kills-points@4`. */
+  /** Of the scenario, with its partitions if there are several runs: `kills-points@4`. */
   readonly name: string
+  readonly fault: string
+  readonly passesWhen: string
   readonly size: Size
   readonly seconds: number
 }
@@ -17,50 +19,38 @@ export interface Result extends Outcome {
 type Results = Readonly<Record<string, Result>>
 
 /** As npm starts everything in the checkout. */
-const recordedFile = 'test/chaos/recorded.json'
+export const recordedFile = 'test/chaos/recorded.json'
 
 export const readResults = (file: string): Results =>
   existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 
-export function addResult(file: string, result: Result): void {
-  const all = { ...readResults(file), [result.name]: result }
-  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`)
+/** Adds one, in the order of these names; results of scenarios that do not exist any more are left out. */
+export function addResult(file: string, result: Result, names: readonly string[]): void {
+  const all: Results = { ...readResults(file), [result.name]: result }
+  const kept = names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const]))
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept), undefined, 2)}\n`)
 }
 
-export const record = (result: Result): void => addResult(recordedFile, result)
+const measured = ({ figures }: Result): string =>
+  Object.entries(figures)
+    .map(([what, value]) => `${what}: ${value}`)
+    .join('; ')
 
-export const runName = ({ name, partitions = [1] }: Scenario, count: number): string =>
-  partitions.length === 1 ? name : `${name}@${count}`
+const sizeOf = ({ size: { share, seed } }: Result): string =>
+  `${share === 1 ? 'full' : `${Number((share * 100).toPrecision(2))} %`}, seed ${seed}`
 
-/** Every run of every scenario, in order. */
-export const allRuns = () =>
-  scenarios.flatMap((scenario) =>
-    (scenario.partitions ?? [1]).map((partitions) => ({
-      name: runName(scenario, partitions),
-      scenario,
-      partitions,
-    })),
+export const tableOf = (results: Results): string =>
+  table(
+    ['Scenario', 'Fault, in the full form', 'Must hold', 'Size', 'Measured', ''],
+    Object.values(results).map((result) => [
+      code(result.name),
+      result.fault,
+      result.passesWhen,
+      sizeOf(result),
+      measured(result),
+      result.broken.length === 0 ? 'holds' : `**fails**: ${result.broken.join('; ')}`,
+    ]),
   )
-
-/** A row per run that has a result. */
-export function tableOf(results: Results): string {
-  const rows = allRuns().flatMap(({ name, scenario }) => {
-    const result = results[name]
-    if (result === undefined) return []
-    const { figures, broken } = result
-    const measured = Object.entries(figures).map(([what, value]) => `${what}: ${value}`)
-    return [
-      [
-        `\`${name}\``,
-        scenario.fault,
-        scenario.passesWhen,
-        measured.join('; '),
-        broken.length === 0 ? 'holds' : `**fails**: ${broken.join('; ')}`,
-      ],
-    ]
-  })
-  return table(['Scenario', 'Fault', 'Must hold', 'Measured', ''], rows)
-}
 
 /** The generated part of `docs/guarantees.md`. */
 export const chaosTables = { chaos: () => tableOf(readResults(recordedFile)) }

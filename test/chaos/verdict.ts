@@ -3,7 +3,7 @@
  */
 import { type Issue, numberIn, partsOf } from './issue.js'
 
-export interface Duty {
+interface Duty {
   readonly destination: string
   /** Must the event of this record be there? Only records that were acknowledged must. */
   isOwed(n: number): boolean
@@ -30,7 +30,7 @@ export interface Arrivals {
 
 const testEvent = '"event_type":"test.v0"'
 
-export interface Origin {
+interface Origin {
   readonly issue: Issue
   readonly accountId: string
   /** When each record was stored, as the first event of it says; all others must say the same. */

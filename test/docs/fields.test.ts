@@ -51,6 +51,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
   t.strictSame(marked.toSorted(), [
     'attributes',
     'bounds',
+    'chaos',
     'costs',
     'destinations',
     'exampleTables',

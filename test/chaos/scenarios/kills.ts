@@ -1,7 +1,7 @@
 /**
  * Pipelines and deliverers are killed, at points of their work and at any moment, and started again at once.
  *
- * The points are signs on the wire (`wire.ts`), each the last or the first message of a step.
+ * The points are signs on the wire (`chaos/wire.ts`), each the last or the first message of a step.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endNow } from '../../harness/tree.js'
