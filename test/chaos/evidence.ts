@@ -178,9 +178,10 @@ export async function judge(
   const origin = { issue, accountId: site.accountId, storedAt: new Map<number, string>() }
   for (const each of site.destinations) {
     const isAllowed = (n: number): boolean => !each.isNarrow || isNarrow(n)
-    const isOwed = (n: number): boolean =>
-      isAllowed(n) && publisher.isAcknowledged(n) && expected.isExcused?.(n, each.kind) !== true
-    const duty = { destination: each.kind, issued, isAllowed, isOwed, repeatsMax: repeatsMax(each) }
+    const isOwed = (n: number): boolean => isAllowed(n) && publisher.isAcknowledged(n)
+    const isExcused = (n: number): boolean => expected.isExcused?.(n, each.kind) === true
+    const may = { isAllowed, isOwed, isExcused }
+    const duty = { destination: each.kind, issued, ...may, repeatsMax: repeatsMax(each) }
     arrivals.push(arrivalsOf(origin, duty, await each.arrived()))
   }
   const events = new Map(

@@ -111,12 +111,14 @@ export class Traffic {
     const verdict = await judge(this.site, this.#issue, this.publisher, expected)
     const repeats = verdict.arrivals.reduce((sum, each) => sum + each.repeats, 0)
     const bound = verdict.arrivals.reduce((sum, each) => sum + each.repeatsMax, 0)
+    const missing = verdict.arrivals.reduce((sum, each) => sum + each.excused, 0)
     return {
       figures: {
         records: this.publisher.obligations.toLocaleString('en'),
         events: verdict.arrivals.reduce((sum, each) => sum + each.unique, 0).toLocaleString('en'),
         repeats: `${repeats.toLocaleString('en')}${Number.isFinite(bound) ? ` of at most ${bound.toLocaleString('en')}` : ''}`,
         'in the decision log': `${verdict.traced} of a sample`,
+        ...(missing > 0 && { 'not there, as the fault has it': `${missing.toLocaleString('en')} events` }),
         ...figures,
       },
       broken: [...broken, ...verdict.broken],

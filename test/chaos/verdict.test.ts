@@ -56,6 +56,14 @@ t.test('what arrived', (t) => {
     [],
     'no one acknowledged what is missing',
   )
+  const duty = { destination: 'http', issued, isAllowed: () => true, isOwed: () => true, repeatsMax: 0 }
+  const excused = { ...duty, isExcused: (n: number) => n === 3 }
+  const origin = { issue, accountId, storedAt: new Map<number, string>() }
+  t.match(
+    arrivalsOf(origin, excused, allRight().toSpliced(3, 2)),
+    { lost: [4], excused: 1 },
+    'one may be missing',
+  )
   for (const [name, arrived, says] of tampered) t.match(judged(arrived).join('\n'), says, name)
   t.end()
 })

@@ -7,6 +7,8 @@ interface Duty {
   readonly destination: string
   /** Must the event of this record be there? Only records that were acknowledged must. */
   isOwed(n: number): boolean
+  /** May it be missing, although it was acknowledged? */
+  isExcused?(n: number): boolean
   /** May it be there? */
   isAllowed(n: number): boolean
   /** Records that were issued: 0 … issued - 1. */
@@ -20,6 +22,8 @@ export interface Arrivals {
   /** Different events of records. */
   readonly unique: number
   readonly lost: readonly number[]
+  /** Missing, and the fault of the scenario is one that loses them. */
+  readonly excused: number
   /** What no one issued, or this destination may not have. */
   readonly invented: readonly string[]
   /** Of a record that was issued, with other bytes than it must have. */
@@ -61,11 +65,14 @@ export function arrivalsOf(
     if (event === issue.event(n, accountId, { purpose, storedAt: storedAt.get(n) ?? '' })) times[n]! += 1
     else altered.push(event)
   }
+  const isExcused = (n: number): boolean => duty.isExcused?.(n) === true
   const numbers = Array.from({ length: duty.issued }, (_, n) => n)
+  const missing = numbers.filter((n) => times[n] === 0 && duty.isOwed(n))
   return {
     destination: duty.destination,
     unique: times.filter((count) => count > 0).length,
-    lost: numbers.filter((n) => times[n] === 0 && duty.isOwed(n)),
+    lost: missing.filter((n) => !isExcused(n)),
+    excused: missing.filter(isExcused).length,
     invented,
     altered,
     repeats: times.reduce((sum, count) => sum + Math.max(0, count - 1), 0),
