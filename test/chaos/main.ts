@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util'
 import { monotonicMs } from '../../src/ground/core/clock.js'
 import { messageOf } from '../../src/ground/core/errors.js'
 import { withClosers } from '../bench/systems/system.js'
+import { endNow, processesBelow } from '../harness/tree.js'
 import { allRuns } from './catalog.js'
 import { addResult, type Result, readResults, recordedFile, tableOf } from './results.js'
 import { Run, type Size } from './scenario.js'
@@ -83,6 +84,13 @@ async function outcomeOf({ name, scenario }: (typeof runs)[number], size: Size) 
     return { figures: {}, broken: [messageOf(error)] }
   }
 }
+
+// Whatever stops a run, no process of it is left.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const { pid } of processesBelow(process.pid)) endNow(pid)
+    process.exit(1)
+  })
 
 console.log(`seed ${seed}, ${records.toLocaleString('en')} records in each scenario`)
 for (const run of wanted) {
