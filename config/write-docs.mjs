@@ -7,6 +7,7 @@ import { natsConfig } from '../dist/src/delivery/nats-server/nats-config.js'
 import { fieldReference } from '../dist/src/words/event/field-reference.js'
 import { withTables } from '../dist/src/words/event/field-tables.js'
 import { performanceTables } from '../dist/test/bench/performance-tables.js'
+import { chaosTables } from '../dist/test/chaos/results.js'
 import { clauseTables } from '../dist/test/conformance/clause-table.js'
 import { attributeTables } from '../dist/test/docs/attribute-table.js'
 import { boundsTables } from '../dist/test/docs/bounds-table.js'
@@ -22,6 +23,7 @@ for (const file of [...pages, 'config/helm/README.md']) {
   const text = readFileSync(file, 'utf8')
   const written = withTables(text, fieldReference(), {
     ...performanceTables,
+    ...chaosTables,
     ...attributeTables,
     ...clauseTables,
     ...ddlTables,

@@ -20,6 +20,7 @@ import { fieldReference } from '../../src/words/event/field-reference.js'
 import { withTables } from '../../src/words/event/field-tables.js'
 import type { DecisionName } from '../../src/words/shape/decisions/logged-decision.js'
 import { performanceTables } from '../bench/performance-tables.js'
+import { chaosTables } from '../chaos/results.js'
 import { clauseTables } from '../conformance/clause-table.js'
 import { httpLines } from '../delivery/deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
@@ -36,6 +37,7 @@ const reference = fieldReference()
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
   const others = {
     ...performanceTables,
+    ...chaosTables,
     ...attributeTables,
     ...clauseTables,
     ...ddlTables,
@@ -51,6 +53,7 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
   t.strictSame(marked.toSorted(), [
     'attributes',
     'bounds',
+    'chaos',
     'costs',
     'destinations',
     'exampleTables',

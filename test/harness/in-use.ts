@@ -7,6 +7,7 @@ import { bucketNames } from '../../src/delivery/wire/names.js'
 import { type Nats, openNats } from '../../src/ground/nats/nats.js'
 import { total } from './metrics.js'
 import { metricsOf } from './pages.js'
+import type { Running } from './processes.js'
 import { type RunningWeir, until } from './weir.js'
 
 const stream = `KV_${bucketNames.config}`
@@ -19,6 +20,13 @@ export async function newestRevision(nats: Nats): Promise<number> {
   const entries = await Promise.all(subjects.map((subject) => nats.lastMessage(stream, subject)))
   return Math.max(...entries.map((entry) => entry?.sequence ?? 0))
 }
+
+/** The revision of the configuration that a pipeline reported last: its log level is `info`. */
+export const revisionOf = (pipeline: Running): number =>
+  Number(
+    [...pipeline.output().matchAll(/"revision":(\d+),"msg":"A new configuration is in use/g)].at(-1)?.[1] ??
+      0,
+  )
 
 /** Resolves when every pipeline and everything that answers `decide` uses all of it; counts and answers stay as they are. */
 export async function untilInUse({ url, adminUrl }: Pick<RunningWeir, 'url' | 'adminUrl'>): Promise<void> {

@@ -8,7 +8,7 @@ import { type Nats, openNats } from '../../src/ground/nats/nats.js'
 import { retried } from '../../src/ground/nats/retry.js'
 import { openClient } from '../../src/words/client/client.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
-import { newestRevision } from '../harness/in-use.js'
+import { newestRevision, revisionOf } from '../harness/in-use.js'
 import { type NatsCluster, startNatsCluster } from '../harness/nats-cluster.js'
 import type { OwnNats } from '../harness/own-nats.js'
 import { type Running, run } from '../harness/processes.js'
@@ -95,13 +95,6 @@ export async function openClusterDeployment(
   }
   return deployment
 }
-
-/** The revision of the configuration that a pipeline reported last. */
-const revisionOf = (pipeline: Running): number =>
-  Number(
-    [...pipeline.output().matchAll(/"revision":(\d+),"msg":"A new configuration is in use/g)].at(-1)?.[1] ??
-      0,
-  )
 
 async function restartAll(processes: Running[], start: () => Running): Promise<void> {
   for (const [index, process] of processes.entries()) {
