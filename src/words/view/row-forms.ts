@@ -3,6 +3,7 @@
  * fields, and limits may be others today. A row of another form would make its readers fail, each in a way of its own.
  */
 import { isObject } from '../../ground/core/json-object.js'
+import { timeMsMax } from '../../ground/core/limits.js'
 import type { TSchema } from '../../ground/core/schema.js'
 import type { Field, Fields } from '../resource/kind/define.js'
 import { resources } from '../resource/registry.js'
@@ -11,6 +12,8 @@ type Form = (value: unknown) => boolean
 
 const isText: Form = (value) => typeof value === 'string'
 const isNumber: Form = (value) => Number.isFinite(value)
+/** Readers show it: they would fail with one that no Date can hold. */
+const isTime: Form = (value) => isNumber(value) && Math.abs(value as number) <= timeMsMax
 const isListOf =
   (isEach: Form): Form =>
   (value) =>
@@ -68,8 +71,9 @@ function valueForm({ column, schema, fields = {} }: Field<TSchema, null | never>
     case 'flag':
       return (value) => typeof value === 'boolean'
     case 'integer':
-    case 'time':
       return isNumber
+    case 'time':
+      return isTime
     case 'module': {
       const isForm = fieldsForm(fields)
       return (value) => isObject(value) && isForm(value)
@@ -97,6 +101,6 @@ const formsByKind = new Map(resources.map(({ kind, fields }) => [kind, fieldsFor
 export function isRowOf(kind: string, row: unknown): row is Readonly<Record<string, unknown>> {
   if (!isObject(row)) return false
   const isHead =
-    isText(row['id']) && isText(row['account_id']) && isNumber(row['version']) && isNumber(row['created_at'])
+    isText(row['id']) && isText(row['account_id']) && isNumber(row['version']) && isTime(row['created_at'])
   return isHead && (formsByKind.get(kind)?.(row) ?? true)
 }
