@@ -80,6 +80,16 @@ export const finds: readonly FixedSeed[] = [
     input: '203.0.113.0/24,,9999-12-31T23:59:60Z',
   },
   {
+    parser: 'list format json',
+    what: 'an object in place of an address has no text, and was an error of the program',
+    input: '{"nftables":[{"set":{"type":"ipv4_addr","elem":[{"prefix":{"addr":{"toString":1},"len":8}}]}}]}',
+  },
+  {
+    parser: 'list format json',
+    what: 'an object in place of the end of a range was one, too',
+    input: '{"nftables":[{"set":{"type":"ipv4_addr","elem":[{"range":["::",{"toString":1}]}]}}]}',
+  },
+  {
     parser: 'names of hosts',
     what: 'a name with a sign that looks like a letter was spelled in two ways',
     input: '\xc3\xbc\xe2\x84\xaa',
