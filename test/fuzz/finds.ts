@@ -145,6 +145,11 @@ export const finds: readonly FixedSeed[] = [
     input: '{"id":"a","account_id":"b","version":1,"created_at":1e21,"data":"x"}',
   },
   {
+    parser: 'rows of resources',
+    what: 'a row had a time of a year with five digits, which the database was sent cut',
+    input: '{"id":"a","account_id":"b","version":1,"created_at":766164064800000,"data":"x"}',
+  },
+  {
     parser: 'settings',
     what: 'a file that is nested deeply exhausted the stack',
     input: ['[', ['[', 12_000]],

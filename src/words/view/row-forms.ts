@@ -3,8 +3,8 @@
  * fields, and limits may be others today. A row of another form would make its readers fail, each in a way of its own.
  */
 import { isObject } from '../../ground/core/json-object.js'
-import { timeMsMax } from '../../ground/core/limits.js'
 import type { TSchema } from '../../ground/core/schema.js'
+import { lastSecond } from '../resource/fields/timestamp-field.js'
 import type { Field, Fields } from '../resource/kind/define.js'
 import { resources } from '../resource/registry.js'
 
@@ -12,8 +12,9 @@ type Form = (value: unknown) => boolean
 
 const isText: Form = (value) => typeof value === 'string'
 const isNumber: Form = (value) => Number.isFinite(value)
-/** Readers show it: they would fail with one that no Date can hold. */
-const isTime: Form = (value) => isNumber(value) && Math.abs(value as number) <= timeMsMax
+/** Readers show it in four digits of a year. */
+const isTime: Form = (value) =>
+  isNumber(value) && (value as number) >= 0 && (value as number) < (lastSecond + 1) * 1000
 const isListOf =
   (isEach: Form): Form =>
   (value) =>

@@ -125,7 +125,8 @@ class Fuzzing {
       await leastCpuMs(this.#parser, pumpedTo(pump, this.#bytesMax / share), 5)
     if ((await ms(1)) < comparedMsMin) return
     const [whole, half, quarter] = [await ms(1), await ms(2), await ms(4)]
-    if (whole / half < growthMax || half / quarter < growthMax) return
+    const isNoise = quarter < comparedMsMin / 8
+    if (isNoise || whole / half < growthMax || half / quarter < growthMax) return
     const what = `${Math.round(whole)} ms, for a half ${Math.round(half)} ms, for a quarter ${Math.round(quarter)} ms`
     await this.#note(slow(what), pumpedTo(pump, this.#bytesMax))
   }
