@@ -150,6 +150,26 @@ export const finds: readonly FixedSeed[] = [
     input: '{"id":"a","account_id":"b","version":1,"created_at":766164064800000,"data":"x"}',
   },
   {
+    parser: 'archives of backups',
+    what: 'the format of the data was an object without a text',
+    input: '{"weir_backup":1,"data_format":{"toString":1}}',
+  },
+  {
+    parser: 'answers of crowdsec',
+    what: 'a ban ended beyond all times',
+    input:
+      '{"decisions":[{"duration":"9071933981276s","scope":"Range","type":"ban","value":"::"}],"allowlists":[]}',
+  },
+  {
+    parser: 'answers of outpost',
+    what: 'a topic of many stars was tried in as many ways as there are',
+    input: [
+      '[{"id":"a","type":"webhook","topics":["t',
+      ['*', 60],
+      'x"],"config":{"url":"https://a.example"}}]',
+    ],
+  },
+  {
     parser: 'settings',
     what: 'a file that is nested deeply exhausted the stack',
     input: ['[', ['[', 12_000]],
