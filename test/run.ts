@@ -41,7 +41,15 @@ const ownNodeOptions = versions.node.startsWith('20.') ? ['--interrupt-budget=10
 /** These take longest, or their rooms' files do. Begun first, none is left at the end for the others to wait for. */
 const longest = [
   ...['console/', 'integration/expired-events', 'integration/vanished-packs', 'playground/', 'store/'],
-  ...['docs/operating', 'expr/differential', 'integration/', 'cli/publish', 'process/', 'nats-server/'],
+  ...[
+    'docs/operating',
+    'fuzz/',
+    'expr/differential',
+    'integration/',
+    'cli/publish',
+    'process/',
+    'nats-server/',
+  ],
   ...['deliver/', 'demo/', 'api/'],
 ]
 

@@ -286,8 +286,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/judging/trial/side.ts': 'one of the two configurations that its importer compares',
   'src/management/api/account-trial-routes.ts': 'a route of its own: a list of routes is no place for one',
   'src/delivery/record/record-shapes.ts': 'state of the whole process, which its importer reads records with',
-  'src/ground/expr/regex.ts':
-    'what a pattern may be; its importer, the functions, is as long as a file may be',
   'src/ground/expr/spelling.ts': 'a pass over the tree, next to the other passes',
   'src/judging/evaluate/agents/named-by-accounts.ts':
     'the names that agents claim; its importer is as long as a file may be',

@@ -52,7 +52,11 @@ export function hostOf(serverName: string): string {
 /** Most names: ASCII, and no IPv6 address. */
 const isPlain = /^[^:\u0080-\uffff]*$/
 
-const asciiHost = (name: string): string => valueOr(parseHost(name), name.toLowerCase())
+/** In small letters, a name that no host has may be one: those of signs that look like a letter are that letter. */
+function asciiHost(name: string): string {
+  const small = name.toLowerCase()
+  return valueOr(parseHost(name), valueOr(parseHost(small), small))
+}
 
 /** A part of a server name: its labels in their ASCII form. */
 const serverPart = (text: string): string =>

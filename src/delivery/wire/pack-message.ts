@@ -131,8 +131,14 @@ export function parseSegments(text: string): Segment[] {
   return text.split(',').flatMap((entry) => {
     const match = entryForm.exec(entry)
     if (match === null) return []
-    const [, first, last = first, part = '0', events] = match
-    return [{ range: [Number(first), Number(last)], part: Number(part), events: Number(events) } as const]
+    const [first = 0, last = 0, part = 0, events = 0] = [
+      match[1],
+      match[2] ?? match[1],
+      match[3] ?? 0,
+      match[4],
+    ].map(Number)
+    const areExact = [last, part, events].every(Number.isSafeInteger)
+    return areExact && first <= last ? [{ range: [first, last], part, events } as const] : []
   })
 }
 

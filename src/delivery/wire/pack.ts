@@ -13,6 +13,7 @@
  * found without parsing. A partition key contains no space, and begins with none of the characters that mark a line.
  */
 import { bufferOf } from '../../ground/core/bytes.js'
+import { timeMsMax } from '../../ground/core/limits.js'
 import { defaultBufferBytes, JsonBytes } from '../../ground/core/text/json-bytes.js'
 import { EventTemplate, EventTime, eventHead, kindIn } from './event-template.js'
 import { type PackedEvent, TemplatedEvent, WholeEvent } from './packed-event.js'
@@ -233,18 +234,18 @@ class PackReader {
 
   #readWhole(start: number, end: number): string | undefined {
     const pack = this.#pack
-    const keyEnd = pack.indexOf(space, start)
-    if (keyEnd === -1 || keyEnd >= end || keyEnd === start) return 'The line has no partition key.'
-    const timeEnd = pack.indexOf(space, keyEnd + 1)
-    if (timeEnd === -1 || timeEnd >= end || this.#timestampAt(keyEnd + 1, timeEnd) === undefined)
-      return 'The line has no timestamp.'
+    const keyEnd = endOfPart(pack, space, start, end)
+    if (keyEnd === end || keyEnd === start) return 'The line has no partition key.'
+    const timeEnd = endOfPart(pack, space, keyEnd + 1, end)
+    const ms = timeEnd === end ? undefined : this.#timestampAt(keyEnd + 1, timeEnd)
+    if (ms === undefined || ms > timeMsMax) return 'The line has no timestamp.'
     const dataStart = timeEnd + 1
     const headEnd = dataStart + eventHead.length
     const isHead =
       headEnd < end && pack.compare(eventHeadBytes, 0, eventHead.length, dataStart, headEnd) === 0
     if (!isHead) return `The event does not begin with ${eventHead}.`
-    const idEnd = pack.indexOf(quote, headEnd)
-    if (idEnd === -1 || idEnd >= end || idEnd === headEnd) return 'The event has no id.'
+    const idEnd = endOfPart(pack, quote, headEnd, end)
+    if (idEnd === end || idEnd === headEnd) return 'The event has no id.'
     this.events.push(new WholeEvent(pack, start, keyEnd, dataStart, end))
     return undefined
   }
@@ -261,3 +262,13 @@ class PackReader {
 }
 
 const isDigit = (byte: number): boolean => byte >= digitZero && byte <= digitNine
+
+/**
+ * Where the byte is, or the end of the line if it is not in it. The built-in search would look through the rest of the pack,
+ * again for each line.
+ */
+function endOfPart(pack: Buffer, byte: number, start: number, end: number): number {
+  let at = start
+  while (at < end && pack[at] !== byte) at += 1
+  return at
+}

@@ -1,5 +1,6 @@
 /** What a process of Weir answers when the API asks all of them: which version it is, and how it is. */
 import { jsonOf } from '../../ground/core/bytes.js'
+import { isObject } from '../../ground/core/json-object.js'
 
 export interface ProcessReport {
   /** `api`, `pipeline`, `decide` or `deliver`. */
@@ -37,10 +38,17 @@ const reportsMax = 500
 
 /** Those that can be read; a later version may say more. */
 export const reportsIn = (answers: readonly Uint8Array[]): ProcessReport[] =>
-  answers.slice(0, reportsMax).flatMap((answer) => {
+  answers.slice(0, reportsMax).flatMap(reportIn)
+
+/** One that can't be read is left out: the others are shown all the same. */
+function reportIn(answer: Uint8Array): ProcessReport[] {
+  try {
     const report = jsonOf<Partial<ProcessReport> | null>(answer)
     return isReport(report) ? [report] : []
-  })
+  } catch {
+    return []
+  }
+}
 
 const isReport = (report: Partial<ProcessReport> | null): report is ProcessReport =>
   typeof report?.role === 'string' &&
@@ -48,5 +56,5 @@ const isReport = (report: Partial<ProcessReport> | null): report is ProcessRepor
   typeof report.host === 'string' &&
   typeof report.pid === 'number' &&
   typeof report.nowMs === 'number' &&
-  typeof report.failing === 'object' &&
-  typeof report.addresses === 'object'
+  isObject(report.failing) &&
+  isObject(report.addresses)

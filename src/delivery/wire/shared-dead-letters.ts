@@ -193,11 +193,21 @@ function runsIn(data: Uint8Array, indexStart: number): Runs | undefined {
 function parsedIndex(bytes: Uint8Array): Index | undefined {
   try {
     const { reasons, runs } = jsonOf<Index>(bytes)
-    return Array.isArray(reasons) && Array.isArray(runs) ? { reasons, runs } : undefined
+    const isIndex =
+      Array.isArray(reasons) &&
+      reasons.every((reason) => typeof reason === 'string') &&
+      Array.isArray(runs) &&
+      runs.length % 3 === 0 &&
+      runs.every(isCount)
+    return isIndex ? { reasons, runs } : undefined
   } catch {
     return undefined
   }
 }
+
+/** Lines are counted with numbers of 32 bits: sums of them are exact. */
+const isCount = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32
 
 class SharedLetters implements StoredLetters {
   readonly areShared = true

@@ -75,6 +75,9 @@ export const answerAgeMaxMs = 24 * 60 * 60_000
 /** Keys of a bucket written concurrently. */
 export const keysAtOnceMax = 64
 
+/** The last time that a Date can hold (ECMA-262, section 21.4.1.1), in milliseconds since the epoch. */
+export const timeMsMax = 8.64e15
+
 // --- records ---
 
 export const recordBytesMax = 64 * 1024

@@ -78,7 +78,7 @@ const isPrivate =
   'is a private key: send the public key, the line of the .pub file, and make a new pair, for this one has been disclosed'
 
 /** Algorithm, base64 and optionally a comment, usually the owner's name. */
-const line = /^(\S+)[ \t]+(\S+)(?:[ \t]+(\P{Cc}*))?$/u
+const line = /^(\S+)[ \t]+(\S+)(?:[ \t]+(?![ \t])(\P{Cc}*))?$/u
 
 const certificateSuffix = '-cert-v01@openssh.com'
 /** The protocol's names, and nothing that could be a secret. */

@@ -82,7 +82,7 @@ export function readFile(path: string, layer: 'default' | 'file'): Layer {
   const content = readText(path)
   const lineOf = (offset: number) => content.slice(0, offset).split('\n').length
   const errors: ParseError[] = []
-  const root = parseTree(content, errors, { allowTrailingComma: true })
+  const root = treeOf(path, content, errors)
   const [syntax] = errors
   if (syntax !== undefined) {
     throw new SettingsError(
@@ -110,6 +110,16 @@ export function readFile(path: string, layer: 'default' | 'file'): Layer {
     if (text !== undefined) setOnce(raw, setting, { text, isFile, name, layer })
   }
   return raw
+}
+
+function treeOf(path: string, content: string, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(content, errors, { allowTrailingComma: true })
+  } catch (error) {
+    // The parser calls itself for each level.
+    if (!(error instanceof RangeError)) throw error
+    throw new SettingsError(`${path}:1: the file is nested too deeply.`)
+  }
 }
 
 function readText(path: string): string {

@@ -17,7 +17,7 @@ export interface Family {
 }
 
 const sampleForm = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
-const labelForm = /([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)",?/g
+const labelForm = /(?<!\w)([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)",?/g
 const suffixForm = /_(bucket|sum|count)$/
 
 /** Families in their order. A line that is none of these throws: Weir wrote the text. */
@@ -26,7 +26,7 @@ export function familiesIn(text: string): Family[] {
   const helps = new Map<string, string>()
   for (const line of text.split('\n')) {
     if (line === '') continue
-    const [, comment, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
+    const [, comment, name = '', rest = ''] = /^# (HELP|TYPE) (\S+)(?: (.*))?$/s.exec(line) ?? []
     if (comment === 'HELP') helps.set(name, unescaped(rest))
     else if (comment === 'TYPE')
       families.set(name, { name, help: helps.get(name) ?? '', type: rest, samples: [] })

@@ -10,6 +10,7 @@ import { isoSeconds } from '../../ground/core/clock.js'
 import { StartFault, shown } from '../../ground/core/errors.js'
 import { isObject } from '../../ground/core/json-object.js'
 import { parseTimestamp } from '../../ground/core/text/timestamp.js'
+import { lastSecond } from '../../words/resource/fields/timestamp-field.js'
 import type { IpListEntry } from '../../words/shape/ip-lists/ip-list-entries.js'
 import type { ImportRun } from './draft/import-run.js'
 import type { Item, Made } from './draft/item.js'
@@ -281,10 +282,13 @@ const unitMs: Readonly<Record<string, number>> = {
 function endOf(item: Item, atMs: number): number | undefined {
   const [until, duration = ''] = [item.text('until'), item.text('duration')]
   const untilSeconds = until === undefined ? undefined : parseTimestamp(until)
-  if (untilSeconds !== undefined) return Math.ceil(untilSeconds) * 1000
+  if (untilSeconds !== undefined) return inShownYears(Math.ceil(untilSeconds))
   const ms = goDuration.test(duration) ? durationMs(duration) : undefined
-  return ms === undefined ? undefined : Math.ceil((atMs + ms) / 1000) * 1000
+  return ms === undefined ? undefined : inShownYears(Math.ceil((atMs + ms) / 1000))
 }
+
+/** Go's longest duration is one of 292 years, but an answer may say any: an end beyond all times is the last one. */
+const inShownYears = (seconds: number): number => Math.min(Math.max(seconds, 0), lastSecond) * 1000
 
 /** As Go writes durations: `3h59m58.517s`. */
 function durationMs(text: string): number {

@@ -68,9 +68,22 @@ function topicsOf(item: Item): Item[] {
 /** The kinds of Weir's events that a topic, or a pattern with `*`, names. */
 function kindsOf(topic: unknown): readonly string[] {
   if (typeof topic !== 'string' || topic === '') return []
-  const parts = topic.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
-  const pattern = new RegExp(`^${parts.join('.*')}$`)
-  return subscribableKinds().filter((kind) => pattern.test(kind))
+  const parts = topic.split('*')
+  return subscribableKinds().filter((kind) => isOf(kind, parts))
+}
+
+/** Does it have these parts, in their order, and begin and end with the first and the last one? */
+function isOf(kind: string, [first = '', ...parts]: readonly string[]): boolean {
+  const last = parts.pop()
+  if (last === undefined) return kind === first
+  if (!kind.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts) {
+    const found = kind.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return kind.length - last.length >= at && kind.endsWith(last)
 }
 
 function subscribe(run: ImportRun, item: Item, topics: readonly Item[]): void {

@@ -4,6 +4,7 @@
  */
 import { isObject } from '../../ground/core/json-object.js'
 import type { TSchema } from '../../ground/core/schema.js'
+import { lastSecond } from '../resource/fields/timestamp-field.js'
 import type { Field, Fields } from '../resource/kind/define.js'
 import { resources } from '../resource/registry.js'
 
@@ -11,6 +12,9 @@ type Form = (value: unknown) => boolean
 
 const isText: Form = (value) => typeof value === 'string'
 const isNumber: Form = (value) => Number.isFinite(value)
+/** Readers show it in four digits of a year. */
+const isTime: Form = (value) =>
+  isNumber(value) && (value as number) >= 0 && (value as number) < (lastSecond + 1) * 1000
 const isListOf =
   (isEach: Form): Form =>
   (value) =>
@@ -68,8 +72,9 @@ function valueForm({ column, schema, fields = {} }: Field<TSchema, null | never>
     case 'flag':
       return (value) => typeof value === 'boolean'
     case 'integer':
-    case 'time':
       return isNumber
+    case 'time':
+      return isTime
     case 'module': {
       const isForm = fieldsForm(fields)
       return (value) => isObject(value) && isForm(value)
@@ -97,6 +102,6 @@ const formsByKind = new Map(resources.map(({ kind, fields }) => [kind, fieldsFor
 export function isRowOf(kind: string, row: unknown): row is Readonly<Record<string, unknown>> {
   if (!isObject(row)) return false
   const isHead =
-    isText(row['id']) && isText(row['account_id']) && isNumber(row['version']) && isNumber(row['created_at'])
+    isText(row['id']) && isText(row['account_id']) && isNumber(row['version']) && isTime(row['created_at'])
   return isHead && (formsByKind.get(kind)?.(row) ?? true)
 }

@@ -1,6 +1,6 @@
-import { ok, problem } from '../../../ground/core/errors.js'
+import { fail, ok, type Problem, problem, type Result } from '../../../ground/core/errors.js'
 import { splitHost } from '../../../ground/core/text/request-target.js'
-import { jsonOfBytes } from '../lines/escapes.js'
+import { columnAsWritten, jsonOfBytes } from '../lines/escapes.js'
 import type { Format, Logged, Writer } from '../lines/format.js'
 import { lastForwarded } from '../lines/forwarded.js'
 import { logTime, startOf, type Time, withoutTime } from '../lines/log-time.js'
@@ -41,12 +41,15 @@ export const nginx: Format = {
   read(line, given) {
     if (!line.startsWith('{')) return combined.read(line, given)
     const fields = jsonLine(jsonOfBytes(line))
-    if (!fields.ok) return fields
+    if (!fields.ok) return inWritten(line, fields.problem)
     return fields.value.get('protocol') === 'UDP'
       ? problem('The protocol is "UDP", and records are of connections and requests.')
       : ok(loggedBy(fields.value))
   },
 }
+
+const inWritten = (line: string, { msg, column }: Problem): Result<never> =>
+  fail(column === undefined ? { msg } : { msg, column: columnAsWritten(line, column) })
 
 function loggedBy(fields: Fields): Logged {
   const isConnection = fields.get('protocol') === 'TCP' || fields.get('session_time') !== undefined

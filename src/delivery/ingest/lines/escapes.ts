@@ -20,6 +20,11 @@ export const withoutHashes = (text: string): string =>
   text.replace(/(?:#[\dA-F]{2})+/g, (run) => utf8(run.replaceAll('#', '')))
 
 const isJsonWithBytes = /^(?:[^\\]|\\x[\dA-F]{2})*$/
+const byteRuns = /(?:\\x[\dA-F]{2})+/g
+
+const jsonOfRun = (run: string): string => JSON.stringify(utf8(run.replaceAll('\\x', ''))).slice(1, -1)
+
+const hasBytes = (line: string): boolean => line.includes('\\x') && isJsonWithBytes.test(line)
 
 /**
  * A line that nginx wrote in the form of JSON, but with the escapes of its other formats (`log_format` without
@@ -27,8 +32,17 @@ const isJsonWithBytes = /^(?:[^\\]|\\x[\dA-F]{2})*$/
  * even number of them, so it is clear which one it is.
  */
 export const jsonOfBytes = (line: string): string =>
-  line.includes('\\x') && isJsonWithBytes.test(line)
-    ? line.replace(/(?:\\x[\dA-F]{2})+/g, (run) =>
-        JSON.stringify(utf8(run.replaceAll('\\x', ''))).slice(1, -1),
-      )
-    : line
+  hasBytes(line) ? line.replace(byteRuns, jsonOfRun) : line
+
+/** The column in the line as it was written, from the one in what `jsonOfBytes` made of it; of a run, where it begins. */
+export function columnAsWritten(line: string, column: number): number {
+  let [made, written] = [0, 0]
+  for (const { 0: run, index } of hasBytes(line) ? line.matchAll(byteRuns) : []) {
+    const runStart = made + index - written
+    if (column <= runStart) break
+    made = runStart + jsonOfRun(run).length
+    if (column <= made) return index + 1
+    written = index + run.length
+  }
+  return written + column - made
+}

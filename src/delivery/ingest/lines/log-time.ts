@@ -1,4 +1,5 @@
 /** Times in logs. */
+import { timeMsMax } from '../../../ground/core/limits.js'
 import { isTimestamp } from '../../../ground/core/text/timestamp.js'
 import { type Fields, textOf } from './values.js'
 
@@ -7,9 +8,6 @@ import { type Fields, textOf } from './values.js'
  * it.
  */
 export type Time = number | string | undefined
-
-/** The last time that a Date can hold (ECMA-262, section 21.4.1.1). */
-const timeMsMax = 8.64e15
 
 export function timeOf(time: Time): string | undefined {
   if (typeof time !== 'number') return textOf(time)

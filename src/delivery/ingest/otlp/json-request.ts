@@ -9,6 +9,8 @@ import { type Attribute, Attributes, type LogRecord, type OtlpLog } from './log-
  * tried as the beginning of another one, and a body of 2 MiB would take hours.
  */
 const textOrNumber = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+/** No number of JSON begins so: it must not become a text, which would be none of its faults. */
+const zeroFirst = /^-?0\d/
 /** So many digits are exact in a double. */
 const exactDigits = 15
 /** Digits of an exponent: no number of 64 bits has more. */
@@ -18,7 +20,7 @@ const exponentMax = 20
 export const withExactIntegers = (json: string): string =>
   json.replace(textOrNumber, (token) => {
     if (token.startsWith('"') || (token.length <= exactDigits && !/e/i.test(token))) return token
-    const integer = integerOf(token)
+    const integer = zeroFirst.test(token) ? undefined : integerOf(token)
     return integer === undefined ? token : `"${integer}"`
   })
 

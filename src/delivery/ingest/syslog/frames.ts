@@ -28,8 +28,16 @@ interface LongFrame {
   left: number | undefined
 }
 
+const noBytes: Buffer = Buffer.alloc(0)
+
 export class SyslogFrames {
-  #bytes: Buffer = Buffer.alloc(0)
+  /** What came and was not taken. */
+  #bytes = noBytes
+  /** Has these bytes at its end, if they came in several chunks, and may have room behind them. */
+  #room = noBytes
+  #roomEnd = 0
+  /** So many of the bytes have no end among them. */
+  #searched = 0
   #long: LongFrame | undefined
 
   /** A message without its end, when the connection has ended. */
@@ -41,9 +49,28 @@ export class SyslogFrames {
 
   /** Throws if the length of a message is none: what follows can't be divided into messages. */
   *push(chunk: Buffer): Generator<SyslogFrame> {
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
+    this.#add(chunk)
     for (let frame = this.#next(); frame !== undefined; frame = this.#next())
       if (frame.text !== '') yield frame
+  }
+
+  /** A sender may cut a message into single bytes: those that are here are neither copied nor searched again for each. */
+  #add(chunk: Buffer): void {
+    const { length } = this.#bytes
+    if (length === 0) {
+      this.#bytes = chunk
+      this.#room = noBytes
+      this.#roomEnd = 0
+      return
+    }
+    const isInRoom = this.#roomEnd > 0
+    if (!isInRoom || this.#room.length - this.#roomEnd < chunk.length) {
+      this.#room = Buffer.allocUnsafe(2 * (length + chunk.length))
+      this.#roomEnd = this.#bytes.copy(this.#room)
+    }
+    const start = this.#roomEnd - length
+    this.#roomEnd += chunk.copy(this.#room, this.#roomEnd)
+    this.#bytes = this.#room.subarray(start, this.#roomEnd)
   }
 
   #next(): SyslogFrame | undefined {
@@ -55,7 +82,7 @@ export class SyslogFrames {
     // Copied: what is skipped need not be kept.
     const start = Buffer.from(this.#bytes.subarray(countBytes, countBytes + lineBytesMax))
     this.#long = { start, left: length }
-    this.#bytes = this.#bytes.subarray(countBytes)
+    this.#cut(countBytes)
     return this.#skip(this.#long)
   }
 
@@ -81,8 +108,9 @@ export class SyslogFrames {
   #lineEnd(): number {
     const bytes = this.#bytes
     // Not one search for each: the one that is not there would be looked for behind every message.
-    let end = 0
+    let end = this.#searched
     while (end < bytes.length && bytes[end] !== lineFeed && bytes[end] !== nul) end += 1
+    this.#searched = end
     return end === bytes.length ? -1 : end
   }
 
@@ -94,8 +122,13 @@ export class SyslogFrames {
   #take(start: number, end: number, next: number): SyslogFrame {
     const isTooLong = end - start > lineBytesMax
     const text = this.#bytes.subarray(start, isTooLong ? start + lineBytesMax : end).toString()
-    this.#bytes = this.#bytes.subarray(next)
+    this.#cut(next)
     return { text: withoutEnd(text), isTooLong }
+  }
+
+  #cut(bytes: number): void {
+    this.#bytes = this.#bytes.subarray(bytes)
+    this.#searched = 0
   }
 
   /** The message, once all of it came. */
@@ -103,7 +136,7 @@ export class SyslogFrames {
     const end = long.left === undefined ? this.#lineEnd() + 1 : Math.min(long.left, this.#bytes.length)
     const isEnd = long.left === undefined ? end > 0 : end === long.left
     if (long.left !== undefined) long.left -= end
-    this.#bytes = this.#bytes.subarray(isEnd || long.left !== undefined ? end : this.#bytes.length)
+    this.#cut(isEnd || long.left !== undefined ? end : this.#bytes.length)
     if (!isEnd) return undefined
     this.#long = undefined
     return { text: long.start.toString(), isTooLong: true }

@@ -1,6 +1,7 @@
 /** Reads blocks that `block-writer.ts` writes: column by column, in the order in which they were written. */
 import { formatAddress } from '../../../ground/core/address/ip.js'
 import { bufferOf } from '../../../ground/core/bytes.js'
+import { shown } from '../../../ground/core/errors.js'
 import { timeType } from './columns.js'
 
 const twoTo32 = 2 ** 32
@@ -54,7 +55,7 @@ export class BlockReader {
       case 'UInt64':
         return this.#uint64s()
       default:
-        throw new RangeError(`The column ${name} has the type ${type}.`)
+        throw new RangeError(`The column ${name} has the type ${shown(type)}.`)
     }
   }
 
@@ -89,7 +90,7 @@ export class BlockReader {
         return (row) => this.#ipv6At(start + row * 16)
       }
       default:
-        throw new RangeError(`The column ${name} has the type ${type}.`)
+        throw new RangeError(`The column ${name} has the type ${shown(type)}.`)
     }
   }
 
@@ -144,9 +145,10 @@ export class BlockReader {
     if (this.#columnsLeft === 0) throw new RangeError(`A block has no column ${name}.`)
     this.#columnsLeft -= 1
     const [foundName, foundType] = [this.#text(), this.#text()]
-    if (foundName !== name) throw new RangeError(`A block has the column ${foundName} instead of ${name}.`)
+    if (foundName !== name)
+      throw new RangeError(`A block has the column ${shown(foundName)} instead of ${name}.`)
     if (type !== undefined && foundType !== type)
-      throw new RangeError(`The column ${name} has the type ${foundType}.`)
+      throw new RangeError(`The column ${name} has the type ${shown(foundType)}.`)
     return foundType
   }
 

@@ -7,7 +7,7 @@ import type { EntryFaults } from '../entry-faults.js'
 import { badRequest, shown } from '../errors.js'
 import { ipListLinesMax } from '../limits.js'
 import { withoutCsvMarks } from '../text/csv.js'
-import { parseTimestamp } from '../text/timestamp.js'
+import { hasUtcYear, parseTimestamp } from '../text/timestamp.js'
 import { parseCidr } from './cidr.js'
 import { parseAddress } from './ip.js'
 import { LineShapes } from './line-shapes.js'
@@ -212,7 +212,8 @@ export function entryOrFault(
   if (expires === undefined || expires === null || expires === '')
     return { cidr: cidr.value, comment: commentOf(comment), expiresAt: null }
   const seconds = parseTimestamp(expires)
-  if (seconds === undefined || seconds < 0) return `The time ${shown(expires)} is not an RFC 3339 time.`
+  if (seconds === undefined || seconds < 0 || !hasUtcYear(expires))
+    return `The time ${shown(expires)} is not an RFC 3339 time.`
   return { cidr: cidr.value, comment: commentOf(comment), expiresAt: seconds * 1000 }
 }
 

@@ -84,13 +84,16 @@ function secondsLeft({ expires, timeout, ...more }: Values, ofSet: unknown): num
 /** nft keeps milliseconds in 64 bits; entries end in the years that a time may have. */
 const secondsMax = 2 ** 31
 
+/** An object may have no text of its own. */
+const textOf = (value: unknown): string => (typeof value === 'object' ? shown(value) : String(value))
+
 /** Something else than a range is refused as one that is none. */
 function rangesOf(value: unknown): readonly unknown[] {
   if (!isObject(value)) return [value]
   const { prefix, range } = value
-  if (isObject(prefix)) return [`${prefix['addr']}/${prefix['len']}`]
+  if (isObject(prefix)) return [`${textOf(prefix['addr'])}/${textOf(prefix['len'])}`]
   return Array.isArray(range) && range.length === 2
-    ? (prefixesBetween(range[0], range[1]) ?? [range.join('-')])
+    ? (prefixesBetween(range[0], range[1]) ?? [range.map(textOf).join('-')])
     : [value]
 }
 

@@ -52,7 +52,9 @@ export function readTarHeader(header: Buffer): { readonly name: string; readonly
   blanked.fill(0x20, 148, 156)
   if (sum !== checksumOf(blanked)) throw new Error('a header of the archive is damaged')
   if (text(156, 1) !== '0') throw new Error(`${text(0, nameBytesMax)} is no plain file`)
-  return { name: text(0, nameBytesMax), size: Number.parseInt(text(124, 12), 8) }
+  const [, size] = /^ *([0-7]{1,12}) *$/.exec(text(124, 12)) ?? []
+  if (size === undefined) throw new Error(`the size of ${text(0, nameBytesMax)} in the archive is damaged`)
+  return { name: text(0, nameBytesMax), size: Number.parseInt(size, 8) }
 }
 
 /** The bytes that a file of this size takes behind its header. */

@@ -44,7 +44,7 @@ export function splitUri(uri: string): Target {
 
 /** Parsers of URLs also end the host at a backslash, or at any sign that no host has, and skip slashes before it. */
 const endOfHost =
-  /^[a-z][\w+.-]*:\/\/(?:\/+[^/#\\]*|(?:[^/#\\]*@)?[^/#@\\\t\n\r "%';<>^`{|}]*(?=[\\\t\n\r "%';<>^`{|}]))(.*)$/i
+  /^[a-z][\w+.-]*:\/\/(?:\/+[^/#\\]*|(?:[^/#\\]*@)?[^/#@\\\t\n\r "%';<>^`{|}]*(?=[\\\t\n\r "%';<>^`{|}]))(.*)/is
 
 /** The path of a URI or URL in all readings. */
 export function readingsOfUri(uri: string): Readings {

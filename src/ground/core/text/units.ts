@@ -1,11 +1,12 @@
 /** Numbers with a unit and times, as settings and query parameters have them: `90s`, `512MiB`, a time or how long ago. */
 import { now } from '../clock.js'
-import { isTimestamp, parseTimestamp } from './timestamp.js'
+import { hasUtcYear, isTimestamp, parseTimestamp } from './timestamp.js'
 
 /** Reads a number with a unit of the table; undefined if the text is not one. */
 export const units = (table: Readonly<Record<string, number>>) => (text: string) => {
   const [, digits, unit] = /^(\d{1,12}) ?([a-z]+)$/i.exec(text) ?? []
-  const factor = unit === undefined ? undefined : table[unit.toLowerCase()]
+  const name = unit?.toLowerCase() ?? ''
+  const factor = Object.hasOwn(table, name) ? table[name] : undefined
   return factor === undefined ? undefined : Number(digits) * factor
 }
 
@@ -39,7 +40,8 @@ export function timeIn(text: string, nowMs: number = now()): number | undefined 
 }
 
 function timestampMs(text: string): number | undefined {
-  if (!isTimestamp(text)) return undefined
+  // A leap second or a zone may lead beyond the years that a time can show.
+  if (!isTimestamp(text) || !hasUtcYear(text)) return undefined
   const ms = Date.parse(text)
   // A leap second, which `Date` does not know.
   return Number.isNaN(ms) ? parseTimestamp(text)! * 1000 : ms

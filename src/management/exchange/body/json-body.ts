@@ -153,10 +153,18 @@ function containsNul(path: JSONPath, place: number): WeirError {
 }
 
 function checkNumber(value: number, written: string): void {
-  const isExact = Number.isFinite(value) && (!/^-?\d+$/.test(written) || BigInt(written) === BigInt(value))
+  const isExact = Number.isFinite(value) && (!integer.test(written) || isWrittenAgain(value, written))
   if (isExact) return
   const start = written.length > numberCharsShownMax ? `${written.slice(0, numberCharsShownMax)}…` : written
   throw invalid(`The body has the number ${start}, which can't be stored exactly: send it as text.`)
+}
+
+const integer = /^-?\d+$/
+
+/** Beyond what is safe, some integers that a double holds are written with other digits: they would be shown so. */
+function isWrittenAgain(value: number, written: string): boolean {
+  const shown = String(value)
+  return BigInt(written) === (integer.test(shown) ? BigInt(shown) : BigInt(value))
 }
 
 const numberCharsShownMax = 40

@@ -101,7 +101,8 @@ export function parseManifest(bytes: Uint8Array, checksum: string): Manifest {
 function parsed(bytes: Uint8Array): Manifest {
   try {
     const manifest = JSON.parse(Buffer.from(bytes).toString()) as Manifest
-    if (!Number.isSafeInteger(manifest.weir_backup)) throw new Error('it has no form')
+    if (![manifest.weir_backup, manifest.data_format].every(Number.isSafeInteger))
+      throw new Error('it has no form')
     return manifest
   } catch (error) {
     throw new StartFault(`${manifestName} is not that of a backup: ${messageOf(error)}.`)
