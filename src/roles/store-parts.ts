@@ -72,10 +72,7 @@ export interface StoreParts {
   readonly loss: string | undefined
 }
 
-export async function openDatabase(
-  { clickhouse, data }: Settings,
-  connection?: object,
-): Promise<Clickhouse> {
+export async function openDatabase({ clickhouse, data }: Settings, connection?: object): Promise<Clickhouse> {
   checkTlsFiles('CLICKHOUSE_', clickhouse)
   const { openClickhouse } = await import('../management/store/clickhouse/clickhouse.js')
   return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse'), connection })
