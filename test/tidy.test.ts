@@ -188,8 +188,10 @@ const shared = [
 /** Programs of others import it: see `exports` of package.json. */
 const entryPoint = 'src/judging/evaluate/portable/evaluate-anywhere.ts'
 
-/** The build puts them in the place of others: see `config/bundle-playground.mjs`. */
+/** Builds put them in the place of others: see `config/bundle-playground.mjs` and `test/simulate/build.ts`. */
 const replacements = [
+  'test/simulate/world/clock.ts',
+  'test/simulate/world/ulid.ts',
   'src/outside/playground/late-re2js.ts',
   'src/outside/playground/plain-link.tsx',
   'src/outside/playground/plain-names.ts',

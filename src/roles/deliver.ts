@@ -25,7 +25,7 @@ import { reportProcess } from './process-report.js'
 import { connect, joinOthers, openLedger, writtenBy } from './role-parts.js'
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
-  const { settings, occurrences } = context
+  const { settings, occurrences, standIns } = context
   beginDeliverCounters(occurrences)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'deliver', readiness.waitsFor))
@@ -48,11 +48,13 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const packs = new SharedPacks()
-  const { openSender } = destinationAccess(settings, {
-    clock: openAwsClock(occurrences),
-    cluster: nats.confirmed,
-    bodies: new SharedBodies(packs),
-  })
+  const { openSender } =
+    standIns ??
+    destinationAccess(settings, {
+      clock: openAwsClock(occurrences),
+      cluster: nats.confirmed,
+      bodies: new SharedBodies(packs),
+    })
   const { metricsDestinationsMax } = settings.ops
   const { retentionMs, ownConsumersMax } = settings.nats
   const ages = release.own(openAges(context))

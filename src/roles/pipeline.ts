@@ -39,7 +39,7 @@ export async function openPipeline(
 ): Promise<Role> {
   // Checks by schemas, which take long to load.
   const { auditsOfServices } = await import('../judging/pipeline/audit-sources.js')
-  const { settings, occurrences, eventKinds } = context
+  const { settings, occurrences, eventKinds, standIns } = context
   const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline', readiness.waitsFor))
@@ -66,7 +66,7 @@ export async function openPipeline(
   const auditDeps = { nats, partitions, busy: unchanging, view, ledger, settled, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
-  const fork = () => forkQuarantine(program)
+  const fork = standIns?.forkQuarantine ?? (() => forkQuarantine(program))
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
   const watched = new Watched('accounts')
   release.own(watched.listen(nats, occurrences))

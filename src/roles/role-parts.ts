@@ -19,7 +19,7 @@ import { isLocalNats } from './local-nats.js'
 
 /** As the settings have it. `waitsFor` takes the reason for which there is no connection yet. */
 export const connect = (
-  { settings, occurrences }: RoleContext,
+  { settings, occurrences, standIns }: RoleContext,
   role: string,
   waitsFor?: (what: () => string) => void,
 ): Promise<Nats> => {
@@ -42,6 +42,7 @@ export const connect = (
     damagedDir,
     occurrences,
     unreachable,
+    connect: standIns?.connectNats,
   })
 }
 

@@ -72,10 +72,10 @@ export interface StoreParts {
   readonly loss: string | undefined
 }
 
-export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+export async function openDatabase({ clickhouse, data }: Settings, connection?: object): Promise<Clickhouse> {
   checkTlsFiles('CLICKHOUSE_', clickhouse)
   const { openClickhouse } = await import('../management/store/clickhouse/clickhouse.js')
-  return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse') })
+  return openClickhouse({ ...clickhouse, directory: join(data.dir, 'clickhouse'), connection })
 }
 
 export async function openStoreParts(
@@ -85,9 +85,9 @@ export async function openStoreParts(
   start?: Pick<Readiness, 'waitsFor'> & Pick<Frame, 'parent'>,
 ): Promise<StoreParts> {
   const { openStore } = await import('../management/store/store.js')
-  const { settings, occurrences, eventKinds } = context
+  const { settings, occurrences, eventKinds, standIns } = context
   const sealer = openSealer(settings.data)
-  const clickhouse = release.own(await openDatabase(settings))
+  const clickhouse = release.own(await openDatabase(settings, standIns?.clickhouse()))
   const nats = release.own(await connect(context, 'api', start?.waitsFor))
   // Before anything is written or made: what others could not read stays as it is.
   const versions = start && (await joinOthers(context, nats, 'api', { ...start, release }))

@@ -16,6 +16,7 @@ const contract = ['api', 'destinations/http', 'events', 'guarantees', 'ingress',
 /** Sections that promise nothing by themselves, and why. */
 const withoutPromise: Readonly<Record<string, string>> = {
   'destinations/http.md#see-events-arrive': 'a command of the terminal, which docs/cli.md has',
+  'guarantees.md#shown-by-command': 'figures of another command',
   'guarantees.md#what-is-not-promised': 'what is not promised',
   'ingress.md#fields-of-records': 'a table that is made of the declarations; 1002 and 1705 check fields',
   'policies.md#constant-expressions': 'a kind of findings, see 1709',

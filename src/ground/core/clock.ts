@@ -1,5 +1,5 @@
 /** Time and randomness: the only file that reads them, so that tests can replace both. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Milliseconds since the epoch. */
@@ -146,6 +146,9 @@ export async function within<T>(ms: number, work: Promise<T>, message: string): 
 
 /** In [0, 1). */
 export const randomFraction = (): number => Math.random()
+
+/** A whole number in [0, max) that nobody can guess; from a pool, so it is cheap. */
+export const randomBelow = (max: number): number => randomInt(max)
 
 /** URL-safe text of `bytes` random bytes. */
 export const randomToken = (bytes: number): string => randomBytes(bytes).toString('base64url')

@@ -1,11 +1,12 @@
-import { createHash, hash, randomInt } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
+import { now, randomBelow } from './clock.js'
 
-/** `randomInt` draws from a pool; the generator's own source asks the operating system for each character. */
-const nextUlid = monotonicFactory(() => randomInt(2 ** 32) / 2 ** 32)
+/** The generator's own source of randomness asks the operating system for each character. */
+const nextUlid = monotonicFactory(() => randomBelow(2 ** 32) / 2 ** 32)
 
 /** A new id: the prefix of its kind and a ULID, so ids sort by creation time and increase within a process. */
-export const newId = (prefix: string): string => `${prefix}${nextUlid()}`
+export const newId = (prefix: string): string => `${prefix}${nextUlid(now())}`
 
 const suffix = /^[0-9A-Za-z]{1,64}$/
 

@@ -1,6 +1,6 @@
 /** The connection to NATS: its options, and reports of what happens to it. */
 import type { NatsConnection } from '@nats-io/nats-core'
-import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import { connect, type NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/telemetry/occurrences.js'
 import { fileAuthenticator, type LoginFiles, passwordIn, serverUrl, tlsOptions } from './login-files.js'
 import { type VersionOccurrences, VersionReports } from './server-versions.js'
@@ -15,6 +15,9 @@ type NatsOccurrences = Pick<
   | 'entryDamaged'
 > &
   VersionOccurrences
+
+/** Opens one connection, as the library does. */
+export type ConnectNats = (options: NodeConnectionOptions) => Promise<NatsConnection>
 
 export interface NatsOptions {
   /** Addresses, credentials included (`nats://user:pass@host:4222`). */
@@ -36,10 +39,15 @@ export interface NatsOptions {
   readonly occurrences?: NatsOccurrences
   /** Takes a text, to go on with after a colon, for each attempt to connect that failed. */
   readonly unreachable?: (reason: string) => void
+  /** Takes the place of sockets: a simulation has servers of its own. */
+  readonly connect?: ConnectNats | undefined
 }
 
 /** The library's default is 20 s. */
 const connectTimeoutMs = 10_000
+
+/** Opens one connection. */
+export const connectionBy = ({ connect: own = connect }: Pick<NatsOptions, 'connect'>): ConnectNats => own
 
 /** Options for servers as in the settings, and for reconnecting as long as the process runs. */
 export function connectionOptions(options: NatsOptions): NodeConnectionOptions {

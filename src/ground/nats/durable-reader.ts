@@ -101,6 +101,8 @@ export class AcknowledgedContents implements Acknowledged {
 /** Messages held by a process that died are redelivered after this time. */
 const ackWaitMs = 10_000
 const reopenPauseMs = 500
+/** About as long as it takes to open the consumer again. */
+const interruptedPauseMs = 300
 /** Servers of a cluster hand consumers to each other without a word to those who read them. */
 const leaderLookMsDefault = 60_000
 
@@ -201,9 +203,17 @@ export class DurableReader {
     })
   }
 
-  /** Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged. */
+  /**
+   * Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged, or is refused: it comes
+   * again.
+   */
   begin(message: PulledMessage): MessageInFlight | undefined {
     const { sequence, reply } = message
+    if (this.#isInterrupted) {
+      // Without a pause it would come again, and again, until the request that brings it has ended.
+      this.#options.nats.acknowledgements.again(reply, interruptedPauseMs)
+      return undefined
+    }
     const { acknowledged } = this.#options
     const identity = acknowledged.identityOf(message)
     if (acknowledged.has({ sequence, identity })) {
@@ -218,6 +228,14 @@ export class DurableReader {
     const inFlight = { sequence, since: this.#since, identity, reply }
     this.#inFlight.set(sequence, inFlight)
     return inFlight
+  }
+
+  /**
+   * A request that the library sent as soon as it was connected again may bring messages of another run before this reader knows
+   * of that run: they would count as the messages that had their sequences before.
+   */
+  get #isInterrupted(): boolean {
+    return this.#session.signal.aborted && !this.#stop.signal.aborted
   }
 
   /** Everything that the message caused is stored. */

@@ -77,6 +77,14 @@ const progress = {
   working: Buffer.from('+WPI'),
 }
 
+/**
+ * Tries the servers at once. The library waits for a time by the clock since its last try, which never comes if the clock was set
+ * back meanwhile.
+ */
+export function dialNow(connection: NatsConnection): void {
+  for (const server of protocolOf(connection).servers.getServers()) server.lastConnect = 0
+}
+
 /** The types hide it. */
 export const protocolOf = (connection: NatsConnection): ProtocolHandler =>
   (connection as NatsConnection & { readonly protocol: ProtocolHandler }).protocol

@@ -27,6 +27,7 @@ import { DamagedEntries } from './damaged-entries.js'
 import { UnopenedConsumers } from './failures.js'
 import {
   Acknowledgements,
+  dialNow,
   gatherReplies,
   type PublishAfterOptions,
   type PublishOptions,
@@ -96,7 +97,7 @@ export class Nats {
     this.#buckets = new BucketMaker(this.#jetstream, manager, options.replicas)
     this.#occurrences = options.occurrences
     this.#status = new NatsStatus(connection, options)
-    this.#lost = new LostReason(options)
+    this.#lost = new LostReason(options, () => dialNow(connection))
     this.#status.onDisconnect(() => this.#lost.lost())
     this.#status.onReconnect(() => this.#lost.back())
     this.damaged = new DamagedEntries({ occurrences: options.occurrences, dir: options.damagedDir })

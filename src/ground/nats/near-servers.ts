@@ -6,9 +6,9 @@
  * Nothing depends on them: without one, everything goes through the main connection.
  */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
-import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { monotonicMs, sleep } from '../core/clock.js'
-import { connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
+import { connectionBy, connectionOptions, type NatsOptions, NatsStatus } from './connection.js'
 import { callTimeoutMs } from './retry.js'
 
 /** A way to streams and consumers. */
@@ -99,7 +99,7 @@ export class NearServers {
     const { signal } = this.#close
     while (!signal.aborted) {
       try {
-        const connection = await connect({
+        const connection = await connectionBy(this.#options)({
           ...options,
           ignoreClusterUpdates: true,
           waitOnFirstConnect: false,

@@ -3,11 +3,10 @@
  * round over all servers at a time, and while a later one is lost, another is tried now and then to learn the reason.
  */
 import { errors, type NatsConnection } from '@nats-io/nats-core'
-import { connect } from '@nats-io/transport-node'
 import { certificateFault } from '../core/certificate-fault.js'
 import { sleep } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
-import { connectionOptions, type NatsOptions } from './connection.js'
+import { connectionBy, connectionOptions, type NatsOptions } from './connection.js'
 
 const againAfterMs = 250
 /** The first look at a lost connection is late enough for one that comes back by itself. */
@@ -61,7 +60,7 @@ const isRefusedLogin = (error: unknown): error is Error =>
 
 /** One round over all servers. */
 const connectOnce = (options: NatsOptions): Promise<NatsConnection> =>
-  connect({ ...connectionOptions(options), waitOnFirstConnect: false })
+  connectionBy(options)({ ...connectionOptions(options), waitOnFirstConnect: false })
 
 /** Names the servers and the reason. */
 async function explained(options: NatsOptions, error: unknown): Promise<Error> {
@@ -82,7 +81,7 @@ async function alertOf(options: NatsOptions, error: unknown): Promise<string | u
   if (!(error instanceof errors.TimeoutError) || !tls) return undefined
   const bounded = { ...tls, maxVersion: 'TLSv1.2' } as typeof tls
   const handshake = { ...others, tls: bounded, timeout: handshakeMs, waitOnFirstConnect: false }
-  return connect(handshake).then(
+  return connectionBy(options)(handshake).then(
     async (connection) => {
       await connection.close()
       return undefined
@@ -91,15 +90,17 @@ async function alertOf(options: NatsOptions, error: unknown): Promise<string | u
   )
 }
 
-/** Looks why a lost connection does not come back. */
+/** Looks why a lost connection does not come back, and has it tried again once a server is there. */
 export class LostReason {
   readonly #options: NatsOptions
+  readonly #dialNow: () => void
   #looking: AbortController | undefined
   #reason: string | undefined
   #isOver = false
 
-  constructor(options: NatsOptions) {
+  constructor(options: NatsOptions, dialNow: () => void) {
     this.#options = options
+    this.#dialNow = dialNow
   }
 
   /** As the end of a sentence; undefined until it is known, and while the connection is there. */
@@ -133,7 +134,8 @@ export class LostReason {
       const reason = await this.#reasonNow()
       if (signal.aborted) return
       this.#reason = reason
-      if (reason !== undefined) this.#options.unreachable?.(reason)
+      if (reason === undefined) this.#dialNow()
+      else this.#options.unreachable?.(reason)
     }
   }
 

@@ -55,7 +55,7 @@ export interface Role {
 /** Passed to every role when it is opened. */
 export interface Frame {
   /** Set if the role runs as a child. */
-  readonly parent: Parent | undefined
+  readonly parent: Pick<Parent, 'ask'> | undefined
   /** Everything that is opened is added at once: a stop may come before the role is ready. */
   readonly release: ReleaseStack
 }

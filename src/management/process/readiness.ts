@@ -18,7 +18,7 @@ import type { Failing } from '../../ground/core/telemetry/health.js'
 import { type MetricsSnapshot, metricsSnapshot, metricsText } from '../../ground/core/telemetry/metrics.js'
 import type { DeclaredRow } from '../../words/resource/registry.js'
 import type { View } from '../../words/view/view.js'
-import type { Parent, Role } from './child.js'
+import type { Frame, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import type { RoleContext } from './role-context.js'
 import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
@@ -54,14 +54,14 @@ const firstLookMs = 500
 
 export class Readiness {
   readonly #context: RoleContext
-  readonly #parent: Parent | undefined
+  readonly #parent: Frame['parent']
   readonly #release: ReleaseStack
   #waitsFor = (): string => 'NATS'
   #measured: readonly Measured[] = []
   #parts: Watched | undefined
 
   /** `release` closes everything that is opened to watch the role's parts. */
-  constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
+  constructor(context: RoleContext, parent: Frame['parent'], release: ReleaseStack) {
     this.#context = context
     this.#parent = parent
     this.#release = release
@@ -248,7 +248,7 @@ async function openServer(
 /** The readiness of a role other than the API. It opens a server unless a supervisor reports for it. */
 export async function openReadiness(
   context: RoleContext,
-  parent: Parent | undefined,
+  parent: Frame['parent'],
   release: ReleaseStack,
 ): Promise<Readiness> {
   const readiness = new Readiness(context, parent, release)

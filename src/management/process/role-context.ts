@@ -1,8 +1,12 @@
 /** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
+import type { ChildProcess } from 'node:child_process'
+import type { DestinationConfig } from '../../delivery/deliver/kind/destination.js'
+import type { Sender } from '../../delivery/deliver/kind/sender.js'
 import { AgeClock } from '../../ground/core/age-clock.js'
 import { createLogger, type Logger, LogLines, standardError } from '../../ground/core/telemetry/log.js'
 import { createRegistry, type Registry } from '../../ground/core/telemetry/metrics.js'
 import { createOccurrences, type Occurrences } from '../../ground/core/telemetry/occurrences.js'
+import type { ConnectNats } from '../../ground/nats/connection.js'
 import { trafficEvents } from '../../words/event/catalog.js'
 import type { AnyTrafficEvent } from '../../words/event/define.js'
 import { targetsOf } from '../telemetry/signals.js'
@@ -19,6 +23,17 @@ export interface RoleContext {
   readonly eventKinds: readonly AnyTrafficEvent[]
   /** What is exported to a collector of OpenTelemetry; undefined if nothing is. */
   readonly telemetry: Telemetry | undefined
+  /** Models in place of what is outside of the process; only a simulation has them. */
+  readonly standIns?: StandIns
+}
+
+export interface StandIns {
+  readonly connectNats: ConnectNats
+  /** A connection for the client of ClickHouse. */
+  readonly clickhouse: () => object
+  readonly openSender: (config: DestinationConfig) => Sender
+  /** Starts the process that tries records which may end one. */
+  readonly forkQuarantine: () => ChildProcess
 }
 
 /** The context of a process that runs a role. What it exports by is loaded only if something is exported. */

@@ -8,7 +8,7 @@ const timers = (): number => process.getActiveResourcesInfo().filter((name) => n
 
 t.test('a lost connection is looked for until it is back, and never after its end', (t) => {
   const before = timers()
-  const lost = new LostReason({ servers: ['127.0.0.1:1'], name: 'a test', replicas: 1 })
+  const lost = new LostReason({ servers: ['127.0.0.1:1'], name: 'a test', replicas: 1 }, () => {})
   lost.lost()
   lost.lost()
   t.equal(timers(), before + 1, 'once')

@@ -185,6 +185,20 @@ export class JetStream {
     this.#consumers.delete(name)
   }
 
+  /** The server starts again: consumers in memory are gone, as are requests that waited. */
+  restart(): void {
+    for (const consumers of this.#consumers.values())
+      for (const [name, { config }] of consumers)
+        if (config.durable_name === undefined || config.mem_storage) consumers.delete(name)
+        else consumers.get(name)!.restart()
+  }
+
+  /** The stream is as it was; it has no consumers but those of then, which are none. */
+  putBack(stream: Stream): void {
+    this.streams.set(stream.config.name, stream)
+    this.#consumers.set(stream.config.name, new Map())
+  }
+
   #purge(name: string, body: object): object {
     const purged = this.#stream(name).purge(body)
     for (const consumer of this.consumersOf(name).values()) consumer.purged()

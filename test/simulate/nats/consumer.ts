@@ -106,6 +106,17 @@ export class Consumer {
     this.#host.send(request.reply, request.reply, undefined, writeHeaders(status, left), none)
   }
 
+  /** Its server starts again: those who asked are gone, and it can't be ahead of its stream. */
+  restart(): void {
+    this.#requests = []
+    const { last, messages } = this.stream
+    if (this.#deliveredStream <= last) return
+    this.#unacknowledged.keepOnly((sequence) => messages.has(sequence))
+    this.#next = Math.min(this.#next, last + 1)
+    this.#deliveredStream = last
+    this.#ackFloor = { ...this.#ackFloor, stream_seq: Math.min(this.#ackFloor.stream_seq, last) }
+  }
+
   /** Ends what clients wait for. */
   endAll(status: string): void {
     for (const request of this.#requests) this.#end(request, status)

@@ -22,6 +22,8 @@ interface NatsWorld {
 export interface ClientEnd {
   /** Bytes for the client. */
   receive(bytes: Uint8Array): void
+  /** The connection broke. */
+  lost?(): void
 }
 
 interface Routed {

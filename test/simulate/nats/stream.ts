@@ -228,6 +228,25 @@ export class Stream {
     return Object.fromEntries(found.map(([subject, sequences]) => [subject, sequences.length]))
   }
 
+  /** The last messages are lost, and with them that there ever were such sequences. What was lost, the oldest first. */
+  loseLast(count: number): StoredMessage[] {
+    const lost = [...this.messages.values()].filter(({ sequence }) => sequence > this.#last - count)
+    for (const { sequence } of lost) this.remove(sequence)
+    this.#last = Math.max(0, this.#last - count)
+    for (const [id, { sequence }] of this.#ids) if (sequence > this.#last) this.#ids.delete(id)
+    return lost
+  }
+
+  /** As a copy of its store has it. */
+  copy(): Stream {
+    const copied = new Stream(this.config, this.createdMs)
+    for (const message of this.messages.values()) copied.#add(message)
+    for (const [id, known] of this.#ids) copied.#ids.set(id, known)
+    copied.#last = this.#last
+    copied.#lastMs = this.#lastMs
+    return copied
+  }
+
   state(consumers: number) {
     return {
       messages: this.messages.size,

@@ -24,14 +24,12 @@ const isPattern = (subject: string): boolean => subject.includes('*') || subject
 
 function makeMatcher(pattern: string): (subject: string) => boolean {
   if (!isPattern(pattern)) return (subject) => subject === pattern
-  const tokens = pattern.split('.')
-  const takesRest = tokens.at(-1) === '>'
-  const head = takesRest ? tokens.slice(0, -1) : tokens
-  return (subject) => {
-    const parts = subject.split('.')
-    if (takesRest ? parts.length <= head.length : parts.length !== head.length) return false
-    return head.every((token, n) => token === '*' || token === parts[n])
-  }
+  const tokens = pattern.split('.').map((token) => {
+    if (token === '>') return '.+'
+    return token === '*' ? '[^.]+' : token.replaceAll(/[$^(){}[\]+?|\\]/g, '\\$&')
+  })
+  const expression = new RegExp(`^${tokens.join('\\.')}$`)
+  return (subject) => expression.test(subject)
 }
 
 /** Can a subject match both? */

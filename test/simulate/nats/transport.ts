@@ -3,10 +3,13 @@ import { type ConnectionOptions, errors, type NatsConnection } from '@nats-io/na
 import { NatsConnectionImpl, setTransportFactory, type Transport } from '@nats-io/nats-core/internal'
 import type { ClientConnection, ClientEnd } from './server.js'
 
-/** Opens a way to the server; undefined while it can't be reached. */
-type Dial = (end: ClientEnd) => ClientConnection | undefined
+/** Where a client's bytes go. */
+type Way = Pick<ClientConnection, 'take' | 'gone'>
 
-/** As the library's own `connect`, to a model. */
+/** Opens a way to the server at an address (`host:port`); undefined while it can't be reached. */
+export type Dial = (end: Required<ClientEnd>, address: string) => Way | undefined
+
+/** As the library's own `connect`, to models. The library knows one way to connect: all connections of a process have it. */
 export function connectTo(dial: Dial, options: ConnectionOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new ModelTransport(dial) })
   return NatsConnectionImpl.connect(options)
@@ -17,10 +20,11 @@ class ModelTransport implements Transport {
   readonly version = '1'
   closeError?: Error
   readonly #dial: Dial
-  #server: ClientConnection | undefined
+  #server: Way | undefined
   #frames: Uint8Array[] = []
   #wake: () => void = () => {}
   #isDone = false
+  #isConnected = false
   readonly #closed: Promise<Error | undefined>
   #close: (error?: Error) => void = () => {}
 
@@ -35,14 +39,15 @@ class ModelTransport implements Transport {
     return this.#isDone
   }
 
-  async connect(): Promise<void> {
-    this.#server = this.#dial({
-      receive: (bytes) => {
-        this.#frames.push(bytes)
-        this.#wake()
-      },
-    })
+  async connect({ hostname, port }: { hostname: string; port: number }): Promise<void> {
+    const receive = (bytes: Uint8Array): void => {
+      this.#frames.push(bytes)
+      this.#wake()
+    }
+    const lost = (): void => this.#end(new errors.ConnectionError('the connection was reset'))
+    this.#server = this.#dial({ receive, lost }, `${hostname}:${port}`)
     if (this.#server === undefined) throw new errors.ConnectionError('connection refused')
+    this.#isConnected = true
   }
 
   #end(error?: Error): void {
@@ -51,7 +56,8 @@ class ModelTransport implements Transport {
     if (error !== undefined) this.closeError = error
     this.#server?.gone()
     this.#wake()
-    this.#close(error)
+    // As of a socket: one that never was connected is of no account.
+    if (this.#isConnected) this.#close(error)
   }
 
   async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {

@@ -35,6 +35,8 @@ interface ClickhouseOptions extends ClickhouseFiles {
   readonly directory: string
   /** The name of the cluster to which the server belongs. */
   readonly cluster?: string | undefined
+  /** A model of a simulation in the place of both. */
+  readonly connection?: object | undefined
 }
 
 export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNames' | 'JSONEachRow'
@@ -48,7 +50,6 @@ const batchTimeoutMs = 60_000
 /** Extra time per row: a hundred times what a row takes on an idle machine. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
-/** Until a statement is tried again that other servers of the cluster were not ready for. */
 const replicaPauseMs = 100
 /** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
@@ -57,6 +58,8 @@ const rowsPerText = 500
 const plainTables = { output_format_pretty_color: 0 } as const
 
 export async function openClickhouse(options: ClickhouseOptions): Promise<Clickhouse> {
+  const { connection: model } = options
+  if (model !== undefined) return new Clickhouse(createClient({ connection: model } as object), {})
   if (options.url === undefined) {
     const fault = embeddedFault()
     if (fault !== undefined) throw new StartFault(fault)
@@ -115,9 +118,7 @@ export class Clickhouse {
   }
 
   /** Did `insert` store rows so short ago, and has none failed since? */
-  hasStored(withinMs: number): boolean {
-    return monotonicMs() - this.#storedMs < withinMs
-  }
+  readonly hasStored = (withinMs: number): boolean => monotonicMs() - this.#storedMs < withinMs
 
   /**
    * All rows or an error: a truncated answer must not look like a smaller table. On a cluster, the rows of every confirmed
