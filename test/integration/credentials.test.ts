@@ -16,6 +16,7 @@ import { tempDir } from '../harness/temp-dir.js'
 import { processesBelow } from '../harness/tree.js'
 import { type RunningWeir, startWeir, until } from '../harness/weir.js'
 import { arrivedRecords, openDeployment, record } from './deployment.js'
+import { reportedLater } from './node-traffic.js'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -23,8 +24,16 @@ const perMessage = 10
 /** A reconnect takes a few milliseconds, and a call that was lost by it is repeated after a second. */
 const pauseMaxMs = 5_000
 
-const isTaken = (url: string): Promise<boolean> =>
-  isLoginTaken({ servers: [url], name: 'test', replicas: 1, isUpNow: true })
+/** A server that is busy with other tests may not answer in time; one that refuses says so. */
+async function isTaken(url: string): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await isLoginTaken({ servers: [url], name: 'test', replicas: 1, isUpNow: true })
+    } catch (error) {
+      if (tries === 5 || !/timeout/i.test(String(error))) throw error
+    }
+  }
+}
 
 const openNode = (t: Test, url: string, file?: string): Promise<Nats> =>
   openNats({ servers: [url], name: 'node', replicas: 1, files: { url: file } }).then((nats) => {
@@ -50,15 +59,17 @@ function publishing(nats: Nats) {
   let sent = 0
   let longestMs = 0
   let isEnding = false
-  const done = (async () => {
-    while (!isEnding) {
-      const lines = Array.from({ length: perMessage }, (_, n) => record('run', sent + n))
-      const beganMs = performance.now()
-      await nats.publish('weir.records.eu.node-1', lines.join('\n'), { msgId: `run.${sent}` })
-      longestMs = Math.max(longestMs, performance.now() - beganMs)
-      sent += perMessage
-    }
-  })()
+  const done = reportedLater(
+    (async () => {
+      while (!isEnding) {
+        const lines = Array.from({ length: perMessage }, (_, n) => record('run', sent + n))
+        const beganMs = performance.now()
+        await nats.publish('weir.records.eu.node-1', lines.join('\n'), { msgId: `run.${sent}` })
+        longestMs = Math.max(longestMs, performance.now() - beganMs)
+        sent += perMessage
+      }
+    })(),
+  )
   return {
     end: async () => {
       isEnding = true
