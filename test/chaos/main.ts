@@ -76,12 +76,19 @@ if (!options.resume) rmSync(file, { force: true })
 /** What it did until it failed is a part of the failure. */
 async function outcomeOf({ name, scenario }: (typeof runs)[number], size: Size) {
   const say = (line: string): void => console.log(`  ${line}`)
+  let isBusy = false
   try {
-    return await withClosers((closers) => scenario.run(new Run(name, size, closers, say)))
+    const outcome = await withClosers(async (closers) => {
+      const run = new Run(name, size, closers, say)
+      return scenario.run(run).finally(() => {
+        isBusy = run.isBusy
+      })
+    })
+    return { ...outcome, isBusy }
   } catch (error) {
     // With the cause of a request that failed.
     console.error(error)
-    return { figures: {}, broken: [messageOf(error)] }
+    return { figures: {}, broken: [messageOf(error)], isBusy }
   }
 }
 

@@ -45,6 +45,7 @@ export class Run {
   readonly closers: Closers
   readonly #say: (line: string) => void
   readonly #name: string
+  #isBusy = false
 
   constructor(name: string, size: Size, closers: Closers, say: (line: string) => void) {
     this.#name = name
@@ -67,7 +68,14 @@ export class Run {
    * another, and everything takes as many times as long.
    */
   allowed(ms: number): number {
-    return ms * Math.max(1, loadavg()[0]! / cpus().length)
+    const times = Math.max(1, loadavg()[0]! / cpus().length)
+    if (times > 1) this.#isBusy = true
+    return ms * times
+  }
+
+  /** Was a bound of time longer than that of a machine without other work? */
+  get isBusy(): boolean {
+    return this.#isBusy
   }
 
   /** A random number from 0 to 1 that follows from the seed and what it is for. */
