@@ -90,7 +90,8 @@ export function planOf(seed: number): Plan {
     const fault = faultOf(random, setup)
     actions.push({ atMs, ...fault })
     // What is to be repaired is read from ClickHouse: just then it answers short.
-    if (isLoss(fault) && random.chance(0.5)) actions.push({ atMs, does: 'clickhouse', fate: 'short', ms: shortMs })
+    if (isLoss(fault) && random.chance(0.5))
+      actions.push({ atMs, does: 'clickhouse', fate: 'short', ms: shortMs })
   }
   return { seed, setup, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
 }
