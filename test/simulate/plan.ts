@@ -61,6 +61,7 @@ export const actionsEndMs = 5_000
 const edges = 3
 /** What a publish or a write causes takes about so long. */
 const underWayMs = 40
+const shortMs = 6_000
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed, 'plan')
@@ -86,7 +87,11 @@ export function planOf(seed: number): Plan {
   for (let count = 0; count < faults; count++) {
     // Most faults come while something is under way: after that, little is to be broken.
     const atMs = random.chance(0.7) ? random.pick(busy) + random.between(0, underWayMs) : when()
-    actions.push({ atMs, ...faultOf(random, setup) })
+    const fault = faultOf(random, setup)
+    actions.push({ atMs, ...fault })
+    // What is to be repaired is read from ClickHouse: just then it answers short.
+    if (isLoss(fault) && random.chance(0.5))
+      actions.push({ atMs, does: 'clickhouse', fate: 'short', ms: shortMs })
   }
   return { seed, setup, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
 }
