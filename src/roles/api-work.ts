@@ -20,7 +20,7 @@ import type { StoreParts } from './store-parts.js'
 interface Surroundings {
   readonly readiness: Readiness
   readonly addresses: Addresses
-  /** Of links to resources. */
+  /** What links to resources begin with. */
   readonly baseUrl: () => string
 }
 

@@ -173,3 +173,10 @@ function recordsOf(visit: Visit, host: string, site: string): Sent {
     requested,
   }
 }
+
+/** Records of a name, each with an id of its own. */
+export const several = (visit: Visit, host: string, count: number): Json[] =>
+  Array.from({ length: count }, (_, at) => connection(visit.recordId(`n${at}`), host))
+
+export const statusOf = async ({ ask }: Visit, id: string): Promise<Json> =>
+  (await ask.get(`/event_destinations/${id}/status`)).is(200).body

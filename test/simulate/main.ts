@@ -27,6 +27,13 @@ const { values } = parseArgs({
   },
 })
 
+/** Ends a wrong call, which would otherwise play nothing and find nothing broken. */
+function wholeNumber(name: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  process.stderr.write(`--${name} is ${JSON.stringify(text)}: it must be a whole number from 1.\n`)
+  process.exit(2)
+}
+
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
@@ -47,9 +54,10 @@ async function playAll(program: string, jobs: number): Promise<boolean> {
     broken.push(played)
     say(`seed ${played.task}: ${played.broken[0]}`)
   }
-  const only = values.seed === undefined ? undefined : Number(values.seed)
+  const only = values.seed === undefined ? undefined : wholeNumber('seed', values.seed)
+  const seeds = seedsFrom(wholeNumber('from', values.from), wholeNumber('seeds', values.seeds))
   try {
-    await pool.play(only === undefined ? seedsFrom(Number(values.from), Number(values.seeds)) : [only], take)
+    await pool.play(only === undefined ? seeds : [only], take)
     say(`${count} worlds, ${broken.length} broke a promise; ${Math.round(cpuMs / count)} ms of CPU each`)
     const [first] = broken
     if (first !== undefined) await explain(pool, first)
@@ -83,7 +91,7 @@ async function findPlanted(planted: Planted, jobs: number): Promise<boolean> {
 }
 
 async function main(): Promise<number> {
-  const jobs = Number(values.jobs)
+  const jobs = wholeNumber('jobs', values.jobs)
   if (values.planted === undefined) return (await playAll(await buildSimulation(), jobs)) ? 0 : 1
   const wanted = plantedFaults.filter(({ name }) => values.planted === 'all' || name === values.planted)
   if (wanted.length === 0) {

@@ -4,20 +4,16 @@ import { Broken, type Json, shown } from '../answer.js'
 import type { Chapter } from '../clause.js'
 import {
   arrivedAt,
-  connection,
   destinationAt,
   openTraffic,
   publish,
+  several,
   signingSecret,
+  statusOf,
   subscribed,
   untilArrived,
   watched,
 } from '../traffic.js'
-import type { Visit } from '../visit.js'
-
-/** Records of a name, each with an id of its own. */
-const several = (visit: Visit, host: string, count: number): Json[] =>
-  Array.from({ length: count }, (_, at) => connection(visit.recordId(`n${at}`), host))
 
 const idsOf = (records: readonly Json[]): string[] => records.map(({ record_id }) => record_id)
 
@@ -26,9 +22,6 @@ function mustArrive(found: readonly string[], wanted: readonly string[]): void {
   if (shown(got) !== shown(expected))
     throw new Broken('the events that came', `those of ${shown(expected)}`, shown(got))
 }
-
-const statusOf = async ({ ask }: Visit, id: string): Promise<Json> =>
-  (await ask.get(`/event_destinations/${id}/status`)).is(200).body
 
 export const deliveries: Chapter = {
   title: 'Deliveries',

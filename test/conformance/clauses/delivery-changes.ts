@@ -4,20 +4,14 @@ import { Broken, type Json, shown } from '../answer.js'
 import type { Chapter } from '../clause.js'
 import {
   arrivedAt,
-  connection,
   destinationAt,
   publish,
+  several,
+  statusOf,
   subscribed,
   untilArrived,
   watched,
 } from '../traffic.js'
-import type { Visit } from '../visit.js'
-
-const several = (visit: Visit, host: string, count: number): Json[] =>
-  Array.from({ length: count }, (_, at) => connection(visit.recordId(`n${at}`), host))
-
-const statusOf = async ({ ask }: Visit, id: string): Promise<Json> =>
-  (await ask.get(`/event_destinations/${id}/status`)).is(200).body
 
 export const deliveryChanges: Chapter = {
   title: 'Changes of deliveries',
